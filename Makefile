@@ -1,0 +1,55 @@
+# The only list of commands; people and CI call the same targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+# One BLAS thread for each test worker: more only get in each other's way.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long check format docs bench clean
+
+help:  ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(PIP) --editable ".[cli]"
+	@touch $@
+
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml
+	$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## calibrate real classifiers and show what changed
+	@$(BIN)/dircal demo
+
+test: $(VENV)/.installed-dev  ## run the whole suite, docs examples included
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
+
+test-long: $(VENV)/.installed-dev  ## run the slow statistical guarantees and rewrite their table
+	$(ONE_THREAD) $(BIN)/python -m pytest tests/long --numprocesses 0
+
+check: $(VENV)/.installed-dev  ## format, lint, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.installed-dev  ## rewrite the code in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.installed-dev  ## measure speed, as ratios to something run beside it
+	$(BIN)/python benchmarks/speed.py
+
+clean:  ## remove what the commands made
+	rm -rf $(VENV) docs/_build docs/api/generated build dist

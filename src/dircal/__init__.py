@@ -1,0 +1,30 @@
+"""Calibrated probabilities for any multiclass classifier.
+
+Fit a calibrator on scores and labels that the classifier was not trained on, then map new scores:
+
+>>> from dircal import DirichletCalibrator
+>>> calibrator = DirichletCalibrator(penalty="l2").fit(
+...     [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]], ["no", "yes", "no", "yes"]
+... )
+>>> calibrator.predict_proba([[0.95, 0.05]]).shape
+(1, 2)
+"""
+
+from dircal.calibrators import (
+    DirichletCalibrator,
+    IdentityCalibrator,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+__all__ = [
+    "DirichletCalibrator",
+    "IdentityCalibrator",
+    "MatrixScaling",
+    "TemperatureScaling",
+    "VectorScaling",
+    "__version__",
+]
+
+__version__ = "0.1.0"

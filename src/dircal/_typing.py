@@ -1,0 +1,18 @@
+"""Names for the types that every room uses."""
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ArrayLike", "FloatArray", "InputScale", "IntArray", "LabelArray"]
+
+ArrayLike: TypeAlias = Any
+"""What users pass: arrays, lists, memory maps, pandas or polars frames."""
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.intp]
+LabelArray: TypeAlias = npt.NDArray[Any]
+"""Labels as users have them: strings, integers, booleans."""
+
+InputScale: TypeAlias = Literal["probability", "logit"]

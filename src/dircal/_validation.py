@@ -1,0 +1,352 @@
+"""The one door: raw input in, clean arrays out, or a ValueError that says what to do.
+
+Which column belongs to which label is decided here and nowhere else.
+"""
+
+import math
+import numbers
+import warnings
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal.core import row_slices
+from dircal.exceptions import RowSumWarning
+
+__all__ = [
+    "FitData",
+    "check_fit",
+    "check_integer",
+    "check_number",
+    "check_option",
+    "check_scores",
+]
+
+ROW_SUM_TOLERANCE = 1e-2
+"""Rows of probabilities may miss the sum of one by this much: real files do."""
+_ROW_SUM_QUIET = 1e-4
+# Beyond this squares of logits leave the range of float64.
+_LARGEST_LOGIT = 1e100
+
+
+@dataclass(frozen=True)
+class FitData:
+    """What `fit` works on.
+
+    ``inputs`` (n, k) are as given, of any float type and possibly mapped from a file;
+    ``column_classes`` (k,) is the label of each of its columns, ``classes`` the same sorted;
+    ``labels`` (n,) index ``classes``; ``feature_names`` are those of a data frame.
+    """
+
+    inputs: npt.NDArray[Any]
+    labels: IntArray
+    sample_weight: FloatArray | None
+    classes: LabelArray
+    column_classes: LabelArray
+    feature_names: LabelArray | None
+
+
+def check_fit(
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+) -> FitData:
+    """Scores, labels and weights of a fit, with every column assigned to its class."""
+    inputs, names = _as_matrix(X)
+    labels = _as_labels(y, len(inputs))
+    weight = _as_weight(sample_weight, len(inputs))
+    used = labels if weight is None else labels[weight > 0]
+    observed = np.unique(used)
+    column_classes = _classes_of_columns(observed, classes, names, inputs.shape[1])
+    order = np.argsort(column_classes)
+    sorted_classes = column_classes[order]
+    _check_values(inputs, weight, input_scale)
+    # Rows of weight zero may carry a label that no class has: they count for nothing.
+    indices = np.searchsorted(sorted_classes, labels).clip(max=len(sorted_classes) - 1)
+    return FitData(inputs, indices, weight, sorted_classes, column_classes, names)
+
+
+def check_scores(
+    X: ArrayLike,
+    *,
+    column_classes: LabelArray,
+    feature_names: LabelArray | None,
+    input_scale: InputScale,
+) -> tuple[npt.NDArray[Any], LabelArray]:
+    """Rows to calibrate, and the label of each of their columns."""
+    inputs, names = _as_matrix(X)
+    if inputs.shape[1] != len(column_classes):
+        raise ValueError(
+            f"`X` has {inputs.shape[1]} features, but the calibrator was fitted with "
+            f"{len(column_classes)} features as input: one column for each class. "
+            "Pass the columns it was fitted on."
+        )
+    _check_values(inputs, None, input_scale)
+    if names is None:
+        return inputs, column_classes
+    matched = _match_names(names, column_classes)
+    if matched is not None:
+        return inputs, matched
+    if feature_names is not None and not np.array_equal(names, feature_names):
+        raise ValueError(
+            f"`X` has columns named {_show(names)}, but the calibrator was fitted on columns named "
+            f"{_show(feature_names)}. Select and order the columns as in `fit`."
+        )
+    return inputs, column_classes
+
+
+def check_option(name: str, value: object, allowed: Collection[str]) -> None:
+    """Refuse a ``value`` that is not one of the strings ``allowed``."""
+    if not isinstance(value, str) or value not in allowed:
+        choices = ", ".join(repr(option) for option in allowed)
+        raise ValueError(f"`{name}` must be one of {choices}; got {value!r}.")
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    at_least: float = -math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+) -> None:
+    """Refuse a ``value`` that is not a finite number within the limits."""
+    number = float(value) if _is_a(numbers.Real, value) else math.nan  # type: ignore[arg-type]
+    if math.isfinite(number) and at_least <= number < below and number > above:
+        return
+    limits = {"at least": at_least, "above": above, "below": below}
+    rule = " and ".join(
+        f"{word} {limit:g}" for word, limit in limits.items() if abs(limit) < math.inf
+    )
+    raise ValueError(f"`{name}` must be a finite number {rule}; got {value!r}.")
+
+
+def check_integer(name: str, value: object, *, at_least: int) -> None:
+    """Refuse a ``value`` that is not a whole number of at least ``at_least``."""
+    if not _is_a(numbers.Integral, value) or int(value) < at_least:  # type: ignore[call-overload]
+        raise ValueError(f"`{name}` must be a whole number of at least {at_least}; got {value!r}.")
+
+
+def _is_a(kind: type, value: object) -> bool:
+    """Whether ``value`` is a number of this kind; truth values are not."""
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+
+
+def _as_matrix(X: ArrayLike) -> tuple[npt.NDArray[Any], LabelArray | None]:
+    """Numbers (n, k) without copying them, and the column names of a data frame."""
+    if sparse.issparse(X):
+        raise ValueError("`X` is a sparse matrix or array; pass a dense one with `X.toarray()`.")
+    names: LabelArray | None = None
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        names = np.array(list(frame.columns), dtype=object)
+        X = frame.to_numpy()
+    matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if np.iscomplexobj(matrix):
+        raise ValueError("`X` holds complex data, which is not supported; pass real numbers.")
+    if matrix.dtype.kind not in "fiub":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"`X` must hold numbers; got values of type {matrix.dtype} ({error}). "
+                "Pass the columns with the scores only."
+            ) from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"`X` must be a 2D array, with a row for each sample and a column for each class; "
+            f"got {matrix.ndim} dimension(s) of shape {matrix.shape}. "
+            "Reshape your data: X.reshape(1, -1) if it is a single row."
+        )
+    if 0 in matrix.shape:
+        what = "sample(s)" if len(matrix) == 0 else "feature(s)"
+        raise ValueError(
+            f"`X` is empty: 0 {what} (shape={matrix.shape}) while a minimum of 1 is required. "
+            "Pass at least one row and one column for each class."
+        )
+    return matrix, names
+
+
+def _as_labels(y: ArrayLike, n_samples: int) -> LabelArray:
+    if y is None:
+        raise ValueError(
+            "`y` is None: requires y to be passed, but the target y is None. "
+            "Pass the true label of each row of `X`."
+        )
+    labels: LabelArray = column_or_1d(np.asarray(y), warn=True)
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"`y` has {len(labels)} labels, but `X` has {n_samples} rows. "
+            "Pass one label for each row."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("`y` holds NaN or infinity. Remove the rows without a label.")
+    if labels.dtype.kind == "O":
+        missing = [value for value in labels if value is None or value != value]
+        if missing:
+            raise ValueError(f"`y` holds {missing[0]!r}. Remove the rows without a label.")
+    check_classification_targets(labels)
+    return labels
+
+
+def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        raise ValueError(
+            f"`sample_weight` must be one weight for each row; got the number {sample_weight!r}. "
+            "Pass an array, or None for equal weights."
+        )
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"`sample_weight` must have shape ({n_samples},), one weight for each row of `X`; "
+            f"got shape {weight.shape}. Sample weights must be 1D array or scalar per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(
+            f"`sample_weight` must be finite and not negative; row {i} has weight {weight[i]}. "
+            "Use zero to leave a row out."
+        )
+    if not weight.any():
+        raise ValueError("`sample_weight` is zero for every row. Give some row a weight.")
+    return weight
+
+
+def _classes_of_columns(
+    observed: LabelArray, classes: Iterable[Any] | None, names: LabelArray | None, n_columns: int
+) -> LabelArray:
+    """Label of each column of X, in the order of the columns."""
+    if n_columns == 1:
+        raise ValueError(
+            "`X` has 1 feature (a single column), but a calibrator needs a column for each class. "
+            "For two classes pass both: np.column_stack([1 - p, p])."
+        )
+    if classes is not None:
+        given = np.asarray(list(classes))
+        if given.ndim != 1 or len(np.unique(given)) != len(given):
+            raise ValueError(f"`classes` must be distinct labels; got {_show(given)}.")
+        if len(given) != n_columns:
+            raise ValueError(
+                f"`classes` has {len(given)} labels {_show(given)}, but `X` has {n_columns} "
+                "columns. Pass the label of each column, in the order of the columns."
+            )
+        unknown = [label for label in observed.tolist() if label not in set(given.tolist())]
+        if unknown:
+            raise ValueError(
+                f"`y` holds the label {unknown[0]!r}, which is not among `classes` {_show(given)}. "
+                "Add a column for it to `X` and name it in `classes`, or drop its rows."
+            )
+        matched = None if names is None else _match_names(names, given)
+        return given if matched is None else matched
+    if names is not None:
+        named = _labels_by_name(names, observed)
+        if named is not None:
+            return named
+    if n_columns > len(observed):
+        raise ValueError(
+            f"`X` has {n_columns} columns, but `y` holds only {len(observed)} class(es): "
+            f"{_show(observed)}. Pass `classes=[...]`, the label of each column, "
+            "so that it is clear which class is absent."
+        )
+    if n_columns < len(observed):
+        raise ValueError(
+            f"`X` has {n_columns} columns, but `y` holds {len(observed)} classes: "
+            f"{_show(observed)}. Pass a column of scores for each class."
+        )
+    return observed
+
+
+def _match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
+    """``labels`` in the order of the columns called like them; None if they are not."""
+    by_text = {str(label): i for i, label in enumerate(labels.tolist())}
+    positions = [by_text.get(str(name)) for name in names]
+    if None in positions or len(set(positions)) != len(labels):
+        return None
+    matched: LabelArray = labels[np.array(positions)]
+    return matched
+
+
+def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | None:
+    """Labels that the columns of a data frame are named after; None if they are not.
+
+    Every observed label must be the name of a column. Columns beyond those name absent classes;
+    for labels 1 and 2, columns called '1', '2' and '3' say that the third label is 3, not '3'.
+    """
+    if len(names) <= len(observed):
+        return _match_names(names, observed)
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts) or not {str(label) for label in observed} <= set(texts):
+        return None
+    if observed.dtype.kind in "iu":
+        whole = all(text.lstrip("-").isdecimal() for text in texts)
+        return np.array([int(text) for text in texts]) if whole else None
+    return np.array(texts, dtype=object) if observed.dtype.kind in "UO" else None
+
+
+def _check_values(
+    inputs: npt.NDArray[Any], weight: FloatArray | None, input_scale: InputScale
+) -> None:
+    """Refuse what is neither probabilities nor logits, a chunk at a time."""
+    farthest, row, total = 0.0, 0, 1.0
+    for part in row_slices(inputs.shape):
+        block = inputs[part]
+        if weight is not None:
+            block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
+        low, high = block.min(), block.max()
+        if not (np.isfinite(low) and np.isfinite(high)):
+            i, j = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"`X` must be finite; row {part.start + i}, column {j} is {block[i, j]} "
+                "(Input X contains NaN or infinity). Remove such rows or repair them."
+            )
+        if input_scale == "logit":
+            if max(-low, high) > _LARGEST_LOGIT:
+                raise ValueError(
+                    f"`X` holds a logit of magnitude {max(-low, high):.3g}; "
+                    f"at most {_LARGEST_LOGIT:g} can be computed with. Check the units."
+                )
+            continue
+        if low < 0:
+            i, j = np.argwhere(block < 0)[0]
+            raise ValueError(
+                f"`X` must not be negative; row {part.start + i}, column {j} is "
+                f"{block[i, j]:.6g}. Pass probabilities, or set `input_scale='logit'` if these "
+                "are logits. (Negative values in data.)"
+            )
+        sums = block.sum(axis=1, dtype=np.float64)
+        misses = np.abs(sums - 1.0)
+        i = int(misses.argmax())
+        if misses[i] > farthest:
+            farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
+    if farthest > ROW_SUM_TOLERANCE:
+        raise ValueError(
+            f"`X` must have rows that sum to one; row {row} sums to {total:.6g}. "
+            "Pass probabilities, or set `input_scale='logit'` if these are logits."
+        )
+    if farthest > _ROW_SUM_QUIET:
+        warnings.warn(
+            f"`X` has rows that do not sum to one (row {row} sums to {total:.6g}); "
+            "they were renormalised.",
+            RowSumWarning,
+            stacklevel=4,
+        )
+
+
+def _show(labels: LabelArray) -> str:
+    """A few labels, for a message."""
+    shown = [repr(label) for label in labels[:6].tolist()]
+    return "[" + ", ".join([*shown, "..."] if len(labels) > 6 else shown) + "]"

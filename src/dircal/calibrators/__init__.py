@@ -1,0 +1,15 @@
+"""Calibrators: scikit-learn estimators that map scores to calibrated probabilities."""
+
+from dircal.calibrators._dirichlet import DirichletCalibrator
+from dircal.calibrators._identity import IdentityCalibrator
+from dircal.calibrators._matrix import MatrixScaling
+from dircal.calibrators._temperature import TemperatureScaling
+from dircal.calibrators._vector import VectorScaling
+
+__all__ = [
+    "DirichletCalibrator",
+    "IdentityCalibrator",
+    "MatrixScaling",
+    "TemperatureScaling",
+    "VectorScaling",
+]

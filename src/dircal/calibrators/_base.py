@@ -1,0 +1,154 @@
+"""What every calibrator shares: fit and predict, written once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+import threadpoolctl
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal._validation import FitData, check_fit, check_option, check_scores
+from dircal.core import Reader, row_slices
+
+__all__ = ["AbstractCalibrator", "limited_blas"]
+
+# Products of matrices up to this many multiplications a pass run on one BLAS thread: handing
+# parts of them to a second one costs more than it saves.
+_ONE_THREAD_WORK = 2e8
+
+
+@cache
+def _threadpools() -> threadpoolctl.ThreadpoolController:
+    # Looking for the loaded libraries takes longer than a small fit, so it is done once.
+    return threadpoolctl.ThreadpoolController()
+
+
+def limited_blas(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
+    """Context in which BLAS uses one thread, if rows (n, k) of this shape are a small problem."""
+    n_samples, n_classes = shape
+    if n_samples * n_classes**2 > _ONE_THREAD_WORK:
+        return nullcontext()
+    limiter: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
+    return limiter
+
+
+class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A map from probabilities or logits to calibrated probabilities.
+
+    A final class stores its parameters in ``__init__`` and says three things: whether they are
+    valid, what a fit finds, and how scores become probabilities.
+    """
+
+    input_scale: InputScale
+    classes: Iterable[Any] | None
+    classes_: LabelArray
+    column_classes_: LabelArray
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from scores and true labels.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes)
+            Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
+            train the classifier. Memory-mapped arrays are read in chunks.
+        y : array of shape (n_samples,)
+            True labels: strings, integers or booleans.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; an integer weight counts like so many copies of the row.
+
+        Returns
+        -------
+        self : object
+            The fitted calibrator.
+        """
+        check_option("input_scale", self.input_scale, ("probability", "logit"))
+        self._check_parameters()
+        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
+        with limited_blas(data.inputs.shape):
+            fitted = self._find(data)
+        # Nothing is stored before everything has been found: a fit that fails loses nothing.
+        self.__dict__.pop("feature_names_in_", None)
+        if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
+            self.feature_names_in_ = data.feature_names
+        self.n_features_in_ = data.inputs.shape[1]
+        self.classes_ = data.classes
+        self.column_classes_ = data.column_classes
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        self._warn_about_fit()
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes)
+            Scores on the scale, and with the columns, that the calibrator was fitted on.
+
+        Returns
+        -------
+        proba : array of shape (n_samples, n_classes)
+            Rows sum to one; columns follow ``classes_``.
+        """
+        check_is_fitted(self)
+        inputs, column_classes = check_scores(
+            X,
+            column_classes=self.column_classes_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            input_scale=self.input_scale,
+        )
+        read, apply = self._reader(column_order(column_classes)), self._map()
+        proba = np.empty(inputs.shape)
+        with limited_blas(inputs.shape):
+            for part in row_slices(inputs.shape):
+                proba[part] = apply(read(inputs[part])).T
+        return proba
+
+    def predict(self, X: ArrayLike) -> LabelArray:
+        """Most probable label of each row after calibration.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes)
+            As for `predict_proba`.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Entries of ``classes_``; the first of equals.
+        """
+        proba = self.predict_proba(X)
+        labels: LabelArray = self.classes_[proba.argmax(axis=1)]
+        return labels
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise a ValueError about the first parameter that is not valid."""
+
+    @abstractmethod
+    def _find(self, data: FitData) -> dict[str, Any]:
+        """Fitted attributes by name; sets none of them."""
+
+    @abstractmethod
+    def _reader(self, columns: IntArray | None) -> Reader:
+        """How rows become scores, for input whose classes are in these columns."""
+
+    @abstractmethod
+    def _map(self) -> Callable[[FloatArray], FloatArray]:
+        """The fitted map, from scores (k, m) to probabilities (k, m); may use up its input."""
+
+    def _warn_about_fit(self) -> None:
+        """Warn, after everything is stored, if the fit ended badly."""
+
+
+def column_order(column_classes: LabelArray) -> IntArray | None:
+    """Column of each class in sorted order; None if they are sorted."""
+    order = np.argsort(column_classes)
+    return None if np.array_equal(order, np.arange(len(order))) else order

@@ -1,0 +1,201 @@
+"""What the linear calibrators share: input scale x structure x penalty, solved by the engine."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dircal._typing import FloatArray, IntArray
+from dircal._validation import FitData, check_integer, check_number, check_option
+from dircal.calibrators._base import AbstractCalibrator, column_order
+from dircal.core import (
+    TINY,
+    Full,
+    LearnedFloor,
+    Objective,
+    Penalty,
+    Reader,
+    Rows,
+    Solution,
+    Source,
+    Status,
+    Structure,
+    fit_temperature,
+    l2,
+    learn_floor,
+    log_probability,
+    log_softmax,
+    minimise,
+    no_penalty,
+    off_diagonal,
+    softmax,
+)
+from dircal.exceptions import ConvergenceWarning
+
+__all__ = ["AbstractFullCalibrator", "AbstractLinearCalibrator", "Clip", "check_penalty"]
+
+Clip = float | Literal["learned"]
+
+_DEFAULT_L2 = 1e-3
+
+
+class AbstractLinearCalibrator(AbstractCalibrator):
+    """A map softmax(W s + b) of log-probabilities or logits s."""
+
+    clip: Clip
+    max_iter: int
+    tol: float
+    coef_: FloatArray
+    intercept_: FloatArray
+    clip_: float
+    n_iter_: int
+    _status: Status
+
+    _reads_raw_logits: ClassVar[bool]
+    """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
+
+    def _check_parameters(self) -> None:
+        check_number("tol", self.tol, above=0.0)
+        check_integer("max_iter", self.max_iter, at_least=1)
+        if self.clip == "learned":
+            return
+        if isinstance(self.clip, str):
+            raise ValueError(f"`clip` must be 'learned' or a number; got {self.clip!r}.")
+        check_number("clip", self.clip, at_least=TINY, below=1.0)
+        if self.input_scale == "logit" and self._reads_raw_logits:
+            raise ValueError(
+                f"`clip` is a floor for probabilities, and {type(self).__name__} reads logits as "
+                f"they are with `input_scale='logit'`; got clip={self.clip!r}. "
+                "Leave `clip` at 'learned'."
+            )
+
+    def _find(self, data: FitData) -> dict[str, Any]:
+        read = Reader(self._transform(), column_order(data.column_classes))
+        rows = Rows(Source(data.inputs, data.labels, data.sample_weight, read))
+        start = self._choose_floor(rows)
+        if start.floor > 0.0:
+            rows = rows.with_floor(start.floor)
+        structure = self._structure(rows.n_classes)
+        solution = self._solve(rows, structure, start.slope)
+        weights = structure.unpack(solution.params)
+        return {
+            "coef_": weights[:, :-1].copy(),
+            "intercept_": weights[:, -1].copy(),
+            "clip_": start.floor,
+            "n_iter_": solution.n_iter,
+            "_status": solution.status,
+        }
+
+    def _choose_floor(self, rows: Rows) -> LearnedFloor:
+        """Floor of the probabilities, zero for none, and a slope to start from."""
+        if self.clip == "learned" and self.input_scale == "probability":
+            return learn_floor(rows, max_iter=self.max_iter)
+        floor = 0.0 if self.clip == "learned" else float(self.clip)
+        floored = rows.with_floor(floor) if floor > 0.0 else rows
+        guess = fit_temperature(floored, tol=1e-4, max_iter=self.max_iter)
+        return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
+
+    def _solve(self, rows: Rows, structure: Structure, slope: float) -> Solution:
+        """Best parameters, starting from the temperature map with the given slope."""
+        k = rows.n_classes
+        objective = Objective(rows, structure, self._penalty(k, rows.total_weight))
+        start = structure.pack(slope * np.eye(k, k + 1))
+        return minimise(objective, start, tol=self.tol, max_iter=self.max_iter)
+
+    @abstractmethod
+    def _structure(self, n_classes: int) -> Structure:
+        """Which entries of W and b are free."""
+
+    @abstractmethod
+    def _penalty(self, n_classes: int, n: float) -> Penalty:
+        """Penalty for ``n`` rows, counted by weight."""
+
+    def _transform(self) -> Callable[[FloatArray], FloatArray] | None:
+        if self.input_scale == "probability":
+            return log_probability
+        return None if self._reads_raw_logits else log_softmax
+
+    def _reader(self, columns: IntArray | None) -> Reader:
+        log_floor = float(np.log(self.clip_)) if self.clip_ > 0.0 else -np.inf
+        return Reader(self._transform(), columns, log_floor)
+
+    def _map(self) -> Callable[[FloatArray], FloatArray]:
+        structure = self._structure(len(self.classes_))
+        params = structure.pack(np.column_stack([self.coef_, self.intercept_]))
+        return lambda scores: softmax(structure.logits(params, scores))
+
+    def _warn_about_fit(self) -> None:
+        name = type(self).__name__
+        if self._status is Status.ITERATION_LIMIT:
+            message = (
+                f"{name} did not converge in {self.max_iter} iterations. Raise `max_iter`, "
+                "or loosen `tol` if a mean loss this close to the best is good enough."
+            )
+        elif self._status is Status.AT_INFINITY:
+            message = (
+                f"{name} has no finite optimum on these rows: {self._why_infinite} "
+                "The fitted map is finite but its confidence is arbitrary. "
+                f"{self._remedy}"
+            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    _why_infinite: ClassVar[str] = (
+        "an unpenalised direction separates some classes without error "
+        "(few rows, an absent class, or a classifier that makes no mistakes)."
+    )
+    _remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
+
+
+class AbstractFullCalibrator(AbstractLinearCalibrator):
+    """A linear map with a full matrix: Dirichlet calibration and matrix scaling."""
+
+    penalty: str
+    lam: float | None
+    mu: float | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_penalty(self.penalty, self.lam, ("odir", "l2", "l2_reference", "none"))
+        if self.mu is not None:
+            if self.penalty != "odir":
+                raise ValueError(
+                    f"`mu` weighs the intercepts of penalty='odir' only; got mu={self.mu!r} with "
+                    f"penalty={self.penalty!r}. Leave `mu` at None, or set penalty='odir'."
+                )
+            check_number("mu", self.mu, at_least=0.0)
+
+    def _structure(self, n_classes: int) -> Structure:
+        held = self.penalty == "l2_reference"
+        return Full(n_classes, n_classes - 1 if held else n_classes)
+
+    def _penalty(self, n_classes: int, n: float) -> Penalty:
+        if self.penalty == "odir":
+            pairs = n_classes * (n_classes - 1)
+            lam = pairs**2 / n if self.lam is None else self.lam
+            mu = n_classes**2 / n if self.mu is None else self.mu
+            return off_diagonal(n_classes, lam, mu)
+        return simple_penalty(self.penalty, self.lam, n_classes)
+
+
+def check_penalty(penalty: str, lam: float | None, allowed: tuple[str, ...]) -> None:
+    """Refuse an unknown penalty, a bad strength, or a strength for no penalty."""
+    check_option("penalty", penalty, allowed)
+    if lam is None:
+        return
+    if penalty == "none":
+        raise ValueError(
+            f"`lam` has no effect with penalty='none'; got lam={lam!r}. "
+            "Leave `lam` at None, or choose a penalty."
+        )
+    check_number("lam", lam, at_least=0.0)
+
+
+def simple_penalty(penalty: str, lam: float | None, n_classes: int) -> Penalty:
+    """No penalty, or the same weight on every free entry."""
+    if penalty == "none":
+        return no_penalty(n_classes)
+    return l2(n_classes, _DEFAULT_L2 if lam is None else lam)

@@ -1,0 +1,120 @@
+"""Vector scaling: a slope and an intercept for each class."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+from dircal._typing import InputScale
+from dircal.calibrators._linear_base import (
+    AbstractLinearCalibrator,
+    Clip,
+    check_penalty,
+    simple_penalty,
+)
+from dircal.core import Diagonal, Penalty, Structure
+
+__all__ = ["VectorScaling"]
+
+
+class VectorScaling(AbstractLinearCalibrator):
+    r"""Vector scaling: a slope and an intercept for each class.
+
+    Parameters
+    ----------
+    penalty : {"none", "l2"}, default="none"
+        "l2" pulls slopes and intercepts towards zero, the uniform map.
+    lam : float, optional
+        Strength of "l2". None stands for 1e-3.
+    input_scale : {"probability", "logit"}, default="probability"
+        What `X` holds; of probabilities the logarithm is read.
+    classes : sequence, optional
+        Label of each column of `X`, in any order. Needed where the labels in `y` do not tell:
+        columns in another order than sorted labels, or a class that `y` lacks.
+    clip : "learned" or float, default="learned"
+        Floor of probabilities before the logarithm; logits are read as they are, and a number is
+        then an error.
+    max_iter : int, default=100
+        Largest number of Newton steps.
+    tol : float, default=1e-12
+        The fit has converged when the next step promises to lower the objective by less.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_classes, n_classes)
+        Diagonal matrix of the slopes, in the order of `classes_`.
+    intercept_ : array of shape (n_classes,)
+        The intercepts.
+    clip_ : float
+        The floor in use; 0 where there is none.
+    classes_ : array of shape (n_classes,)
+        Labels, sorted.
+    column_classes_ : array of shape (n_classes,)
+        Label of each column of `X`.
+    n_iter_ : int
+        Newton steps taken.
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    See Also
+    --------
+    TemperatureScaling : One slope for all classes, no intercepts.
+    DirichletCalibrator : Lets every class speak about every other.
+
+    Notes
+    -----
+    The map is :math:`\mathrm{softmax}(w \odot s + b)` with one slope :math:`w_j` and one
+    intercept :math:`b_j` for each class j, applied to logits or log-probabilities s. The fit
+    minimises the mean log-loss plus :math:`\lambda (\sum_j w_j^2 + \sum_j b_j^2)`, with
+    :math:`\lambda = 0` for "none". Intercepts are known up to a common shift; they sum to zero.
+
+    When not to use it: where two classes are confused in one direction, only a full matrix helps.
+    Without a penalty a class that is absent from the fitting rows drives its intercept to minus
+    infinity, and the fit warns.
+
+    References
+    ----------
+    Guo, C., Pleiss, G., Sun, Y. and Weinberger, K. Q. (2017). On calibration of modern neural
+    networks. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal import VectorScaling
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(scale=3.0, size=(2000, 3))
+    >>> y = (0.5 * logits + [1.0, 0.0, -1.0] + rng.gumbel(size=(2000, 3))).argmax(axis=1)
+    >>> scaling = VectorScaling(input_scale="logit").fit(logits, y)
+    >>> scaling.intercept_.round(1)
+    array([ 1.,  0., -1.])
+    """
+
+    _reads_raw_logits: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        penalty: Literal["none", "l2"] = "none",
+        lam: float | None = None,
+        input_scale: InputScale = "probability",
+        classes: Iterable[Any] | None = None,
+        clip: Clip = "learned",
+        max_iter: int = 100,
+        tol: float = 1e-12,
+    ) -> None:
+        self.penalty = penalty
+        self.lam = lam
+        self.input_scale = input_scale
+        self.classes = classes
+        self.clip = clip
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_penalty(self.penalty, self.lam, ("none", "l2"))
+
+    def _structure(self, n_classes: int) -> Structure:
+        return Diagonal(n_classes)
+
+    def _penalty(self, n_classes: int, n: float) -> Penalty:
+        del n
+        return simple_penalty(self.penalty, self.lam, n_classes)

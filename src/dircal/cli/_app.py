@@ -1,0 +1,30 @@
+"""The commands."""
+
+import click
+from rich.console import Console
+
+from dircal import __version__
+from dircal.cli._demo import DATASET, run_classifiers
+from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
+
+__all__ = ["app"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dircal")
+def app() -> None:
+    """Calibrated probabilities for any multiclass classifier."""
+
+
+@app.command(epilog="Example: dircal demo")
+def demo() -> None:
+    """Calibrate real classifiers on real data and show what changed.
+
+    Trains three classifiers on scikit-learn's handwritten digits, fits every calibrator on rows
+    that the classifiers have not seen, and measures on a third part.
+    """
+    console = Console()
+    show_introduction(console, DATASET)
+    for result in run_classifiers():
+        show_classifier(console, result)
+    show_reading(console)

@@ -1,0 +1,64 @@
+"""The engine: pure functions and frozen dataclasses on clean arrays.
+
+Nothing here checks what a user passed, prints, or knows an estimator. Names that mean the same
+everywhere:
+
+=================  ===========================================================================
+``n_samples`` n    rows
+``n_classes`` k    classes; row i of W belongs to output class i, column j to input class j
+``scores``         what the linear map reads: log-probabilities or logits. Users have (n, k);
+                   inside, a chunk is stored class by class as (k, m), which makes sums over
+                   classes run along memory and lets formulas read as in the paper: W s + b
+``labels``         class indices 0..k-1
+``weights``        (k, k + 1), the matrix W with the intercepts b as its last column
+``params`` p       the free entries of ``weights`` as a structure orders them
+``proba``          what comes out: columns of a chunk sum to one
+``sample_weight``  one weight per row; their sum is what every formula calls n
+=================  ===========================================================================
+
+Read in this order: `_simplex`, `_rows`, `_structure`, `_penalty`, `_objective`, `_solve`,
+`_temperature`, `_paired`, `_floor`.
+"""
+
+from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
+from dircal.core._objective import Objective, SecondOrder
+from dircal.core._paired import PairedDifference, paired_difference
+from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
+from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
+from dircal.core._simplex import TINY, log_probability, log_softmax, normalise, softmax
+from dircal.core._solve import Solution, Status, minimise
+from dircal.core._structure import Diagonal, Full, Scalar, Structure
+from dircal.core._temperature import TemperatureFit, fit_temperature
+
+__all__ = [
+    "FLOORS",
+    "TINY",
+    "Chunk",
+    "Diagonal",
+    "Full",
+    "LearnedFloor",
+    "Objective",
+    "PairedDifference",
+    "Penalty",
+    "Reader",
+    "Rows",
+    "Scalar",
+    "SecondOrder",
+    "Solution",
+    "Source",
+    "Status",
+    "Structure",
+    "TemperatureFit",
+    "fit_temperature",
+    "l2",
+    "learn_floor",
+    "log_probability",
+    "log_softmax",
+    "minimise",
+    "no_penalty",
+    "normalise",
+    "off_diagonal",
+    "paired_difference",
+    "row_slices",
+    "softmax",
+]

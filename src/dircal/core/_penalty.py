@@ -1,0 +1,42 @@
+"""Quadratic penalties on [W | b]: a weight and a centre for each entry."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dircal._typing import FloatArray
+
+__all__ = ["Penalty", "l2", "no_penalty", "off_diagonal"]
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The sum of ``weight * (entry - centre)**2`` over the entries of [W | b], both (k, k + 1)."""
+
+    weight: FloatArray
+    centre: FloatArray
+
+
+def _around_zero(weight: FloatArray) -> Penalty:
+    return Penalty(weight, np.zeros_like(weight))
+
+
+def no_penalty(n_classes: int) -> Penalty:
+    """Nothing is penalised."""
+    return _around_zero(np.zeros((n_classes, n_classes + 1)))
+
+
+def l2(n_classes: int, lam: float) -> Penalty:
+    """``lam * (sum of W**2 + sum of b**2)``: towards the uniform map, intercepts included."""
+    return _around_zero(np.full((n_classes, n_classes + 1), lam))
+
+
+def off_diagonal(n_classes: int, lam: float, mu: float) -> Penalty:
+    """ODIR, section 3 of the paper; the diagonal stays free.
+
+    ``lam / (k (k - 1)) * sum of squared off-diagonal entries + mu / k * sum of b**2``.
+    """
+    weight = np.full((n_classes, n_classes + 1), lam / (n_classes * (n_classes - 1)))
+    np.fill_diagonal(weight, 0.0)
+    weight[:, -1] = mu / n_classes
+    return _around_zero(weight)

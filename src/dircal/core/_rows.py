@@ -1,0 +1,168 @@
+"""The fitting rows, read a chunk at a time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import FloatArray, IntArray
+
+__all__ = ["Chunk", "Reader", "Rows", "Source", "row_slices"]
+
+# Elements of one chunk: 512 kB of float64, so that the passes over a chunk stay in the cache.
+_CHUNK_ELEMENTS = 65_536
+# With very many classes a chunk still has to have enough rows for the matrix product to pay.
+_CHUNK_ROWS_AT_LEAST = 512
+# Scores up to this size are computed once and kept; beyond it every pass reads the input again.
+_CACHE_BYTES = 256 * 2**20
+
+
+def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterator[slice]:
+    """Slices that cut the rows of an array (n, k) into chunks of a size that suits the cache."""
+    n_samples, n_classes = shape
+    step = chunk_rows or max(_CHUNK_ROWS_AT_LEAST, _CHUNK_ELEMENTS // n_classes)
+    for start in range(0, n_samples, step):
+        yield slice(start, min(start + step, n_samples))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How raw rows become scores.
+
+    Parameters
+    ----------
+    transform : callable
+        Turns a float64 block (k, m) into scores, in place: `log_probability`, `log_softmax`, or
+        nothing for logits as they are.
+    columns : array (k,) or None
+        Input column of each class; None where the columns are in the order of the classes.
+    log_floor : float
+        Scores below it are raised to it: the one rule for zeros.
+    """
+
+    transform: Callable[[FloatArray], FloatArray] | None
+    columns: IntArray | None = None
+    log_floor: float = -np.inf
+
+    def __call__(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        """Scores (k, m) of ``inputs`` (m, k); the input is left alone."""
+        turned = inputs.T if self.columns is None else inputs.T[self.columns]
+        block = np.array(turned, dtype=np.float64, order="C")
+        if self.transform is not None:
+            block = self.transform(block)
+        return floored(block, self.log_floor)
+
+
+def floored(scores: FloatArray, log_floor: float) -> FloatArray:
+    """``scores`` with a floor; the same array where there is none."""
+    return scores if log_floor == -np.inf else np.maximum(scores, log_floor)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some of the rows: scores (k, m), labels (m,) and their share of the weight (m,)."""
+
+    scores: FloatArray
+    labels: IntArray
+    weight: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Arrays in memory or mapped from a file, as a sequence of chunks.
+
+    Parameters
+    ----------
+    inputs : array (n, k)
+        Probabilities or logits as given, of any float type; never copied as a whole.
+    labels : array (n,)
+        Class indices 0..k-1.
+    sample_weight : array (n,) or None
+        Not negative; rows of weight zero are passed over.
+    read : Reader
+        Makes scores of inputs.
+    chunk_rows : int or None
+        Rows in a chunk; None chooses.
+    """
+
+    inputs: npt.NDArray[Any]
+    labels: IntArray
+    sample_weight: FloatArray | None
+    read: Reader
+    chunk_rows: int | None = None
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the sample weights: what the documentation calls n."""
+        if self.sample_weight is None:
+            return float(len(self.labels))
+        return float(self.sample_weight.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return int(self.inputs.shape[1])
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self._kept) if self._kept is not None else self._read_all()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the scores are computed once and kept."""
+        return self.inputs.size * np.dtype(np.float64).itemsize <= _CACHE_BYTES
+
+    @cached_property
+    def _kept(self) -> tuple[Chunk, ...] | None:
+        return tuple(self._read_all()) if self.in_memory else None
+
+    def _read_all(self) -> Iterator[Chunk]:
+        for part in row_slices(self.inputs.shape, self.chunk_rows):
+            inputs, labels = self.inputs[part], self.labels[part]
+            if self.sample_weight is None:
+                weight = np.full(len(labels), 1.0 / self.total_weight)
+            else:
+                weight = self.sample_weight[part]
+                used = weight > 0
+                if not used.all():
+                    inputs, labels, weight = inputs[used], labels[used], weight[used]
+                weight = weight / self.total_weight
+            if len(labels):
+                yield Chunk(self.read(inputs), labels, weight)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a fit: a source of chunks and the floor of its scores.
+
+    The solvers know rows only through this class, so the same code fits an array, a memory map or
+    the parts of a distributed table.
+    """
+
+    source: Source
+    log_floor: float = -np.inf
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return self.source.n_classes
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.source.total_weight
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the scores are kept between passes."""
+        return self.source.in_memory
+
+    def with_floor(self, floor: float) -> "Rows":
+        """The same rows with probabilities raised to ``floor``."""
+        return replace(self, log_floor=float(np.log(floor)))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self.source:
+            yield replace(chunk, scores=floored(chunk.scores, self.log_floor))

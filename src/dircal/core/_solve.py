@@ -1,0 +1,192 @@
+"""Newton's method on the objective, and what it returns.
+
+Two ways to the step: exactly, by a Cholesky factorisation, while the Hessian is small; beyond that
+by preconditioned conjugate gradients. Both walk the same loop.
+
+Convergence is a statement about the objective: the decrease that a Newton step promises, half the
+squared Newton decrement, is below ``tol``. It does not depend on the scale of any column, so a
+column of ``ln 0`` changes nothing about it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from dircal._typing import FloatArray
+from dircal.core._objective import Objective
+
+__all__ = ["Solution", "Status", "minimise"]
+
+# Parameters up to which the Hessian is formed: above some 25 classes its cost passes that of the
+# products of a whole conjugate-gradient solution.
+_DIRECT_PARAMS = 700
+_ARMIJO = 1e-4
+_HALVINGS = 40
+# A step that still moves a logit by half a unit while promising nothing is on its way to infinity
+# (each Newton step down an exponential tail moves by one). Three in a row are no accident: near a
+# finite optimum the steps shrink quadratically.
+_LONG_STEP = 0.5
+_LONG_STEPS = 3
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+class Status(Enum):
+    """How a solver ended."""
+
+    CONVERGED = "converged"
+    AT_INFINITY = "the optimum is at infinity"
+    ITERATION_LIMIT = "iteration limit"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended: parameters (p,), objective, cost and status.
+
+    ``n_passes`` counts evaluations of the objective and Hessian products, each of which reads all
+    rows once.
+    """
+
+    params: FloatArray
+    loss: float
+    n_iter: int
+    n_passes: int
+    status: Status
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point on the way: loss, gradient and the way from here to a Newton step."""
+
+    params: FloatArray
+    loss: float
+    gradient: FloatArray
+    newton_step: Callable[[], tuple[FloatArray, int]]
+
+
+def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
+    """Minimise ``objective`` from ``start``; slow progress is reported, never raised."""
+    exact = objective.structure.n_params <= _DIRECT_PARAMS
+    look = _look_exactly if exact else _look_by_products
+    point = look(objective, start)
+    n_passes, n_long = 1, 0
+    for n_iter in range(1, max_iter + 1):
+        step, cost = point.newton_step()
+        promised = -0.5 * float(point.gradient @ step)
+        if promised <= tol:
+            n_passes += 1
+            if objective.reach(step) < _LONG_STEP:
+                # The step is known and free of risk: take it, the error falls quadratically.
+                return Solution(
+                    point.params + step,
+                    point.loss - promised,
+                    n_iter,
+                    n_passes + cost,
+                    Status.CONVERGED,
+                )
+            n_long += 1
+            if n_long == _LONG_STEPS:
+                return Solution(
+                    point.params, point.loss, n_iter, n_passes + cost, Status.AT_INFINITY
+                )
+        advanced, trials = _line_search(objective, look, point, step)
+        n_passes += cost + trials
+        if advanced is None:
+            # No shorter step lowers the objective in floating point: this is the bottom.
+            return Solution(point.params, point.loss, n_iter, n_passes, Status.CONVERGED)
+        point = advanced
+    return Solution(point.params, point.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
+
+
+_Look = Callable[[Objective, FloatArray], _Point]
+
+
+def _line_search(
+    objective: Objective, look: _Look, point: _Point, step: FloatArray
+) -> tuple[_Point | None, int]:
+    """First of 1, 1/2, 1/4, ... of ``step`` that lowers the objective enough, and its cost."""
+    slope = float(point.gradient @ step)
+    slack = _ROUNDING * abs(point.loss)
+    length = 1.0
+    for trial in range(1, _HALVINGS + 1):
+        reached = look(objective, point.params + length * step)
+        if reached.loss <= point.loss + _ARMIJO * length * slope + slack:
+            return reached, trial
+        length *= 0.5
+    return None, _HALVINGS
+
+
+def _look_exactly(objective: Objective, params: FloatArray) -> _Point:
+    at = objective.second_order(params)
+
+    def newton_step() -> tuple[FloatArray, int]:
+        return _cholesky_step(objective, at.hessian, at.gradient), 0
+
+    return _Point(params, at.loss, at.gradient, newton_step)
+
+
+def _cholesky_step(objective: Objective, hessian: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Newton step from the Hessian, scaled to a unit diagonal and damped if it must be."""
+    hessian = hessian.copy()
+    for shift in objective.unpenalised_shifts():
+        # The gradient has no part along a shift. Giving the direction some curvature of its own
+        # makes the Hessian regular and the step free of shifts, and changes nothing else.
+        block = np.ix_(shift, shift)
+        hessian[block] += max(float(hessian[shift, shift].mean()), 1.0) / len(shift)
+    scale = np.sqrt(np.maximum(hessian.diagonal(), np.finfo(np.float64).tiny))
+    scaled = hessian / scale / scale[:, None]
+    damping = 0.0
+    while True:
+        try:
+            factor = cho_factor(scaled + damping * np.eye(len(scale)), check_finite=False)
+        except np.linalg.LinAlgError:
+            damping = max(10.0 * damping, 1e-14 * len(scale))
+        else:
+            return -np.asarray(cho_solve(factor, gradient / scale, check_finite=False)) / scale
+
+
+def _look_by_products(objective: Objective, params: FloatArray) -> _Point:
+    loss, gradient = objective.loss_and_gradient(params)
+
+    def newton_step() -> tuple[FloatArray, int]:
+        diagonal = objective.hessian_diagonal(params)
+        step, n_products = _conjugate_gradients(
+            objective.hessian_product(params), diagonal, gradient
+        )
+        return step, n_products + 2
+
+    return _Point(params, loss, gradient, newton_step)
+
+
+def _conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], diagonal: FloatArray, gradient: FloatArray
+) -> tuple[FloatArray, int]:
+    """Approximate Newton step by conjugate gradients, preconditioned with the diagonal.
+
+    Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
+    the outer convergence superlinear.
+    """
+    inverse = 1.0 / np.maximum(diagonal, np.finfo(np.float64).tiny)
+    step = np.zeros_like(gradient)
+    residual = -gradient
+    solved = inverse * residual
+    direction = solved
+    size = first = float(residual @ solved)
+    forcing = min(0.1, first**0.25)
+    n_products = 0
+    limit = max(50, min(500, len(gradient)))
+    while size > forcing**2 * first and n_products < limit:
+        curved = product(direction)
+        n_products += 1
+        curvature = float(direction @ curved)
+        if curvature <= 0.0:
+            break
+        length = size / curvature
+        step = step + length * direction
+        residual = residual - length * curved
+        solved = inverse * residual
+        size, previous = float(residual @ solved), size
+        direction = solved + (size / previous) * direction
+    return step, n_products

@@ -1,0 +1,249 @@
+"""Structures: which entries of (W, b) are free, and how they act on scores.
+
+A structure is a linear map from a parameter vector (p,) to the logits of a chunk. With J the
+Jacobian of the logits of one row, every structure offers
+
+* ``logits(params, scores)``: J params, for all rows, (k, m);
+* ``adjoint(residual, scores)``: the sum over rows of J^T residual, (p,);
+* ``curvature(proba, weight, scores)``: the sum over rows of
+  weight * J^T (diag(proba) - proba proba^T) J, (p, p).
+
+The objective is written in these three and knows no structure by name.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dircal._typing import FloatArray, IntArray
+
+__all__ = ["Diagonal", "Full", "Scalar", "Structure"]
+
+# Elements of the (p, m) array behind a Hessian: small enough to stay in the cache, large enough
+# for the rank-m update to run at full speed.
+_HESSIAN_ELEMENTS = 131_072
+
+
+class Structure(Protocol):
+    """What the objective and the solvers need to know of a structure."""
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+
+    @property
+    def flat(self) -> IntArray:
+        """Indices (d, k): adding one number to the entries of a row changes no probability."""
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Those of the entries (k, k + 1) that are free, in the order of the parameters."""
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Parameters of the map with ``weights`` (k, k + 1), intercepts in the last column."""
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """Weights (k, k + 1) of a parameter vector."""
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Logits (k, m) of ``scores`` (k, m)."""
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Gradient in the parameters from the gradient in the logits (k, m)."""
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Hessian in the parameters of the weighted loss."""
+
+    def curvature_diagonal(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> FloatArray:
+        """Diagonal of `curvature`."""
+
+
+@dataclass(frozen=True)
+class Full:
+    """Full matrix and intercepts; parameters are the rows of [W | b], one after another.
+
+    With ``n_free = n_classes - 1`` the last row is held at zero.
+    """
+
+    n_classes: int
+    n_free: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return self.n_free * (self.n_classes + 1)
+
+    @property
+    def flat(self) -> IntArray:
+        """Every column of [W | b], if no row is held."""
+        if self.n_free < self.n_classes:
+            return np.empty((0, 0), dtype=np.intp)
+        return np.arange(self.n_params).reshape(self.n_classes, self.n_classes + 1).T
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Free rows, one after another."""
+        return table[: self.n_free].ravel()
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Free rows of ``weights``, less the last row where that is held at zero."""
+        return self.entries(weights - weights[-1] if self.n_free < self.n_classes else weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """Parameters as rows; the held row is zero."""
+        weights = np.zeros((self.n_classes, self.n_classes + 1))
+        weights[: self.n_free] = params.reshape(self.n_free, -1)
+        return weights
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """W s + b."""
+        weights = self.unpack(params)
+        out = weights[:, :-1] @ scores
+        out += weights[:, -1:]
+        return out
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Products of residuals with scores, and their sums."""
+        free = residual[: self.n_free]
+        return np.column_stack([free @ scores.T, free.sum(axis=1)]).ravel()
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T."""
+        width = self.n_classes + 1
+        root = np.sqrt(weight)
+        hessian = np.zeros((self.n_params, self.n_params))
+        blocks = np.zeros((self.n_params, width))
+        step = max(64, _HESSIAN_ELEMENTS // self.n_params)
+        for start in range(0, len(weight), step):
+            part = slice(start, start + step)
+            extended = np.vstack([scores[:, part], np.ones(len(root[part]))]) * root[part]
+            # One row of `products` per parameter. Its product with itself is the p p^T term, a
+            # symmetric update that BLAS does at half price; with `extended`, the diag(p) term.
+            products = proba[: self.n_free, None, part] * extended
+            products = products.reshape(self.n_params, -1)
+            hessian -= products @ products.T
+            blocks += products @ extended.T
+        for i, block in enumerate(blocks.reshape(self.n_free, width, width)):
+            rows = slice(i * width, (i + 1) * width)
+            hessian[rows, rows] += block
+        return hessian
+
+    def curvature_diagonal(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> FloatArray:
+        """Sum over rows of weight * p (1 - p) * (s, 1)^2."""
+        free = proba[: self.n_free]
+        return self.adjoint(weight * free * (1.0 - free), scores**2)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A slope and an intercept for each class; parameters are the slopes, then the intercepts."""
+
+    n_classes: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return 2 * self.n_classes
+
+    @property
+    def flat(self) -> IntArray:
+        """The intercepts."""
+        return np.arange(self.n_classes, 2 * self.n_classes)[None, :]
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Diagonal and last column."""
+        return np.concatenate([np.diagonal(table), table[:, -1]])
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Diagonal and last column of ``weights``."""
+        return self.entries(weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """A diagonal matrix beside the intercepts."""
+        slopes, intercepts = np.split(params, 2)
+        return np.column_stack([np.diag(slopes), intercepts])
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Slope times score plus intercept."""
+        slopes, intercepts = np.split(params, 2)
+        return slopes[:, None] * scores + intercepts[:, None]
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Per class, the product with the scores and the sum."""
+        return np.concatenate([np.einsum("im,im->i", residual, scores), residual.sum(axis=1)])
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Four k x k blocks: slopes and intercepts against each other."""
+        products = np.vstack([proba * scores, proba]) * np.sqrt(weight)
+        hessian: FloatArray = -(products @ products.T)
+        weighted = weight * proba
+        moments = [np.einsum("im,im->i", weighted, scores**power) for power in (2, 1, 0)]
+        i = np.arange(self.n_classes)
+        j = i + self.n_classes
+        hessian[i, i] += moments[0]
+        hessian[i, j] += moments[1]
+        hessian[j, i] += moments[1]
+        hessian[j, j] += moments[2]
+        return hessian
+
+    def curvature_diagonal(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> FloatArray:
+        """Sum over rows of weight * p (1 - p) * (s, 1)^2."""
+        return self.adjoint(weight * proba * (1.0 - proba), scores**2)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One slope for all classes, no intercept: temperature scaling with slope 1/t."""
+
+    n_classes: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return 1
+
+    @property
+    def flat(self) -> IntArray:
+        """Nothing is flat."""
+        return np.empty((0, 0), dtype=np.intp)
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """The first diagonal entry, which all others repeat."""
+        return table[:1, 0].copy()
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """The slope on the diagonal of ``weights``."""
+        return self.entries(weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """The slope on the diagonal."""
+        return np.eye(self.n_classes, self.n_classes + 1) * float(params[0])
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Slope times score."""
+        return float(params[0]) * scores
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Product of residuals and scores."""
+        return np.array([np.vdot(residual, scores)])
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Weighted mean over rows of the variance of the scores under ``proba``."""
+        products = proba * scores
+        means = products.sum(axis=0)
+        # The variance as a mean of squared deviations: a difference of two second moments loses
+        # all digits where one class has nearly all the mass.
+        products = scores - means
+        products *= products
+        return np.array([[np.einsum("im,im,m->", products, proba, weight)]])
+
+    def curvature_diagonal(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> FloatArray:
+        """The one entry of `curvature`."""
+        return self.curvature(proba, weight, scores).ravel()

@@ -1,0 +1,109 @@
+"""The temperature map: one slope, found by a safeguarded Newton method on its logarithm."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.core._objective import Objective, SecondOrder
+from dircal.core._penalty import no_penalty
+from dircal.core._rows import Rows
+from dircal.core._solve import Solution, Status
+from dircal.core._structure import Scalar
+
+__all__ = ["TemperatureFit", "fit_temperature"]
+
+# No step multiplies or divides the slope by more than this.
+_LARGEST_FACTOR = 8.0
+# Where nothing bounds the slope, Newton's steps down an exponential tail grow short: after this
+# many moves in one direction the slope at least doubles upwards, or zero is tried downwards.
+_PATIENCE = 4
+# The slope that stands for zero, in units of the inverse spread of the scores.
+_ZERO_SLOPE = 1e-6
+
+
+@dataclass(frozen=True)
+class TemperatureFit:
+    """The best slope 1/t as a solution, and the loss of each row at the last point looked at."""
+
+    solution: Solution
+    row_losses: FloatArray
+
+    @property
+    def slope(self) -> float:
+        """Slope 1/t."""
+        return float(self.solution.params[0])
+
+
+def fit_temperature(
+    rows: Rows, *, tol: float, max_iter: int, start: float | None = None
+) -> TemperatureFit:
+    """Slope 1/t > 0 of the temperature map with the smallest mean loss.
+
+    Without ``start`` the first guess is the Newton step from slope zero, which makes the method
+    blind to the scale of the scores.
+    """
+    objective = Objective(rows, Scalar(rows.n_classes), no_penalty(rows.n_classes))
+    if start is not None:
+        return _search(objective, start, 0, tol, max_iter)
+    zero = objective.second_order(np.zeros(1))
+    gradient, curvature = zero.gradient[0], zero.hessian[0, 0]
+    if gradient >= 0.0:
+        return _stay_at_zero(zero, 1)
+    return _search(objective, -gradient / curvature, 1, tol, max_iter)
+
+
+def _stay_at_zero(zero: SecondOrder, n_passes: int) -> TemperatureFit:
+    """The fit where no positive slope is better than zero: the loss is convex and rises."""
+    curvature = zero.hessian[0, 0]
+    # Rows that are all uniform have no slope at all; then 1 is as good as any.
+    slope = _ZERO_SLOPE / np.sqrt(curvature) if curvature > 0.0 else 1.0
+    status = Status.AT_INFINITY if curvature > 0.0 else Status.CONVERGED
+    return TemperatureFit(
+        Solution(np.array([slope]), zero.loss, 0, n_passes, status), zero.row_losses
+    )
+
+
+def _search(
+    objective: Objective, slope: float, n_passes: int, tol: float, max_iter: int
+) -> TemperatureFit:
+    low, high = 0.0, np.inf
+    n_up = n_down = 0
+    for n_iter in range(1, max_iter + 1):
+        at = objective.second_order(np.array([slope]))
+        n_passes += 1
+        gradient, curvature = at.gradient[0], at.hessian[0, 0]
+        promised = 0.5 * gradient**2 / curvature if curvature > 0.0 else abs(gradient)
+        factor = _newton_factor(gradient, curvature, slope)
+        if promised <= tol:
+            # Every row right: a larger slope is always better, and none is best.
+            endless = float(at.row_losses.max()) < np.log(2.0)
+            status = Status.AT_INFINITY if endless else Status.CONVERGED
+            params = np.array([slope if endless else slope * factor])
+            found = Solution(params, at.loss - promised, n_iter, n_passes, status)
+            return TemperatureFit(found, at.row_losses)
+        if gradient < 0.0:
+            low, n_up = slope, n_up + 1
+            if n_up > _PATIENCE and high == np.inf:
+                factor = max(factor, 2.0)
+        else:
+            high, n_down = slope, n_down + 1
+            if n_down == _PATIENCE and low == 0.0:
+                zero = objective.second_order(np.zeros(1))
+                n_passes += 1
+                if zero.gradient[0] >= 0.0:
+                    return _stay_at_zero(zero, n_passes)
+        slope *= factor
+        if not low < slope < high:
+            slope = np.sqrt(low * high) if low > 0.0 else 0.5 * high
+    unfinished = Solution(np.array([slope]), at.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
+    return TemperatureFit(unfinished, at.row_losses)
+
+
+def _newton_factor(gradient: float, curvature: float, slope: float) -> float:
+    """Factor that a Newton step on ln(slope) applies, within bounds."""
+    first = slope * gradient
+    second = first + slope**2 * curvature
+    largest = np.log(_LARGEST_FACTOR)
+    move = -first / second if second > 0.0 else -np.sign(first) * largest
+    return float(np.exp(np.clip(move, -largest, largest)))
