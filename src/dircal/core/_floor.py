@@ -2,13 +2,20 @@
 
 The logarithm of a probability near zero is a bet of unlimited size on something that was counted
 or rounded. How far down the values can be taken at their word is a question to the data: the floor
-is the smallest on a grid with which the temperature map is not really worse than with the best.
+is the smallest on a grid with which the temperature map is no more than one standard error worse
+than with the best.
+
+Exact zeros are a special case. Rows in which they are never the true class cannot tell "rare" from
+"impossible", so one more row is imagined, in which a wrong class has probability one: the rule of
+succession, applied to the event that zero was wrong.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from dircal._typing import FloatArray
 from dircal.core._paired import paired_difference
 from dircal.core._rows import Rows
 from dircal.core._simplex import TINY
@@ -19,10 +26,11 @@ __all__ = ["FLOORS", "LearnedFloor", "learn_floor"]
 FLOORS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15, TINY)
 """Candidates, from the largest down to the paper's value; finer where counts put their zeros."""
 
-# A gain is real when it exceeds this many standard errors of the paired difference ...
-_STANDARD_ERRORS = 2.0
-# ... and the accuracy, in nats, to which a candidate's temperature is fitted.
-_ACCURACY = 1e-4
+# A gain is real when it exceeds one standard error of the paired difference, and this many nats.
+_SMALLEST_GAIN = 1e-3
+# The slope of a candidate is good enough when a Newton step promises less than this part of the
+# loss: the promise itself is counted, so the error is of third order.
+_SLOPE_TOLERANCE = 1e-2
 # After so many candidates in a row that are really worse, smaller ones are not tried.
 _PATIENCE = 2
 
@@ -36,38 +44,64 @@ class LearnedFloor:
     n_passes: int
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """A floor, the slope of its temperature map, its mean loss, and the loss of each row."""
+
+    floor: float
+    slope: float
+    loss: float
+    row_losses: FloatArray
+    n_passes: int
+
+
 def learn_floor(rows: Rows, *, max_iter: int) -> LearnedFloor:
-    """Walk down the grid with warm starts; one or two passes a candidate."""
+    """Walk down the grid and keep the smallest floor that is not really worse than the best."""
     share = np.concatenate([chunk.weight for chunk in rows])
+    walk = _walk_down(rows, max_iter)
+    best = chosen = next(walk)
+    n_passes, n_worse = best.n_passes, 0
+    for candidate in walk:
+        n_passes += candidate.n_passes
+        if candidate.loss <= best.loss:
+            best = chosen = candidate
+            n_worse = 0
+            continue
+        error = paired_difference(candidate.row_losses, best.row_losses, share, rows.total_weight)
+        if candidate.loss - best.loss <= max(error.standard_error, _SMALLEST_GAIN):
+            chosen, n_worse = candidate, 0
+            continue
+        n_worse += 1
+        if n_worse == _PATIENCE:
+            break
+    return LearnedFloor(chosen.floor, chosen.slope, n_passes)
+
+
+def _walk_down(rows: Rows, max_iter: int) -> Iterator[_Candidate]:
+    """Candidates from the largest floor down, each started from where the last ones point."""
+    k = rows.n_classes
     lowest = min(float(chunk.scores.min()) for chunk in rows)
     # Scores of exact zeros stand at the logarithm of TINY.
     imagined = 1.0 / (rows.total_weight + 1.0) if lowest <= np.log(TINY) else 0.0
-    best_losses, best_loss, chosen = np.empty(0), np.inf, TINY
-    slope: float | None = None
-    n_passes = n_worse = 0
-    for floor in FLOORS:
-        fit = fit_temperature(rows.with_floor(floor), tol=_ACCURACY, max_iter=max_iter, start=slope)
-        n_passes += fit.solution.n_passes
+    start, slope, loss = None, None, float(np.log(k))
+    # A floor above 1/k would lift what is said to be unlikely above what is known of nothing.
+    for floor in (floor for floor in FLOORS if floor * k <= 1.0):
+        fit = fit_temperature(
+            rows.with_floor(floor),
+            tol=_SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN),
+            max_iter=max_iter,
+            start=start,
+        )
         loss = (1.0 - imagined) * fit.solution.loss
-        loss += imagined * _loss_of_wrong_certainty(floor, fit.slope, rows.n_classes)
-        if loss <= best_loss:
-            best_losses, best_loss = fit.row_losses, loss
-            real = 0.0
-        else:
-            error = paired_difference(fit.row_losses, best_losses, share, rows.total_weight)
-            real = max(_STANDARD_ERRORS * error.standard_error, _ACCURACY)
-        if loss - best_loss <= real:
-            chosen, slope, n_worse = floor, fit.slope, 0
-        else:
-            n_worse += 1
-        if n_worse == _PATIENCE:
-            break
-        if np.log(floor) <= lowest:
-            # Nothing lies below: the smaller floors are all this map, and bear one name.
-            chosen = TINY if chosen == floor else chosen
-            break
-    assert slope is not None
-    return LearnedFloor(chosen, slope, n_passes)
+        loss += imagined * _loss_of_wrong_certainty(floor, fit.slope, k)
+        # Where nothing lies below, all smaller floors are this map, and bear one name.
+        last = np.log(floor) <= lowest
+        name = TINY if last else floor
+        yield _Candidate(name, fit.slope, loss, fit.row_losses, fit.solution.n_passes)
+        if last:
+            return
+        start = fit.slope if slope is None else fit.slope**2 / slope
+        slope = fit.slope
 
 
 def _loss_of_wrong_certainty(floor: float, slope: float, n_classes: int) -> float:

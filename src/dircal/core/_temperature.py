@@ -15,8 +15,7 @@ __all__ = ["TemperatureFit", "fit_temperature"]
 
 # No step multiplies or divides the slope by more than this.
 _LARGEST_FACTOR = 8.0
-# Where nothing bounds the slope, Newton's steps down an exponential tail grow short: after this
-# many moves in one direction the slope at least doubles upwards, or zero is tried downwards.
+# Moves in one direction after which a slope that nothing bounds on that side is helped along.
 _PATIENCE = 4
 # The slope that stands for zero, in units of the inverse spread of the scores.
 _ZERO_SLOPE = 1e-6
@@ -69,6 +68,7 @@ def _search(
 ) -> TemperatureFit:
     low, high = 0.0, np.inf
     n_up = n_down = 0
+    previous = np.inf
     for n_iter in range(1, max_iter + 1):
         at = objective.second_order(np.array([slope]))
         n_passes += 1
@@ -84,8 +84,10 @@ def _search(
             return TemperatureFit(found, at.row_losses)
         if gradient < 0.0:
             low, n_up = slope, n_up + 1
-            if n_up > _PATIENCE and high == np.inf:
+            # Down an exponential tail Newton's steps hardly shorten, near an optimum they do.
+            if n_up > _PATIENCE and high == np.inf and np.log(factor) > 0.5 * np.log(previous):
                 factor = max(factor, 2.0)
+            previous = factor
         else:
             high, n_down = slope, n_down + 1
             if n_down == _PATIENCE and low == 0.0:

@@ -1,0 +1,203 @@
+"""Rows about Dirichlet calibration and vector scaling."""
+
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+from _passes import count_passes
+from _problems import FloatArray, Problem, mean_log_loss, problems
+from _timing import Row, race
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from dircal import DirichletCalibrator, VectorScaling
+from dircal.core import (
+    Diagonal,
+    Full,
+    Objective,
+    Reader,
+    Rows,
+    Source,
+    Structure,
+    log_probability,
+    no_penalty,
+)
+
+__all__ = ["l2_against_sklearn", "many_classes", "odir_against_newton", "odir_against_sms"]
+
+_LAM = 1e-3
+_FLOOR = 1e-15
+_AGREEMENT = 1e-6
+_TOLERANCES = tuple(10.0**-power for power in range(4, 11))
+
+
+@dataclass(frozen=True)
+class _Yardstick:
+    """A logistic regression that is just accurate enough, and its data.
+
+    ``gap`` is its objective minus that of our L2 fit.
+    """
+
+    model: LogisticRegression
+    scores: FloatArray
+    gap: float
+
+    @property
+    def note(self) -> str:
+        """How accurate it is."""
+        return f"tol={self.model.tol:.0e}, objective minus ours: {self.gap:.0e}"
+
+
+def l2_against_sklearn() -> list[Row]:
+    """Both solve the same convex problem; scikit-learn just to 1e-6, ours to rounding."""
+    return [_race_l2(problem) for problem in problems(10)]
+
+
+def odir_against_newton() -> list[Row]:
+    """The default fit beside scikit-learn's L2 fit by Newton's method, which has no ODIR."""
+    problem = problems(10)[0]
+    theirs = _just_accurate_enough(problem, _l2_calibrator(problem), "newton-cg")
+    ours = DirichletCalibrator(classes=np.arange(10))
+    times = race(
+        lambda: ours.fit(problem.proba, problem.labels),
+        lambda: theirs.model.fit(theirs.scores, problem.labels),
+    )
+    return [
+        Row(
+            "Dirichlet ODIR, default, k=10",
+            problem.name,
+            "s",
+            times.ours,
+            "LogisticRegression newton-cg (L2)",
+            times.theirs,
+            None,
+            theirs.note,
+        )
+    ]
+
+
+def odir_against_sms() -> list[Row]:
+    """The default fit beside structured matrix scaling, where probmetrics is installed."""
+    if find_spec("probmetrics") is None:
+        return []
+    # Imported here because it is optional; what it loads does not know the limit on threads yet.
+    sms = import_module("probmetrics.calibrators").get_calibrator("logistic")
+    problem = problems(10)[0]
+    ours = DirichletCalibrator(classes=np.arange(10))
+    with threadpool_limits(1):
+        times = race(
+            lambda: ours.fit(problem.proba, problem.labels),
+            lambda: sms.fit(problem.proba, problem.labels),
+        )
+    return [
+        Row(
+            "Dirichlet ODIR, default, k=10",
+            problem.name,
+            "s",
+            times.ours,
+            "probmetrics SMS",
+            times.theirs,
+            None,
+        )
+    ]
+
+
+def many_classes() -> list[Row]:
+    """Fits with 100 classes in units of one loss and gradient of the same structure."""
+    problem = problems(100)[0]
+    classes = np.arange(100)
+    odir = DirichletCalibrator(classes=classes)
+    vector = VectorScaling(classes=classes)
+    return [
+        _in_evaluations(problem, "Dirichlet ODIR", odir, Full(100, 100)),
+        _in_evaluations(problem, "vector scaling", vector, Diagonal(100)),
+    ]
+
+
+def _race_l2(problem: Problem) -> Row:
+    ours = _l2_calibrator(problem)
+    theirs = _just_accurate_enough(problem, ours, "lbfgs")
+    times = race(
+        lambda: ours.fit(problem.proba, problem.labels),
+        lambda: theirs.model.fit(theirs.scores, problem.labels),
+    )
+    return Row(
+        f"Dirichlet L2, k={problem.n_classes}",
+        problem.name,
+        "s",
+        times.ours,
+        "LogisticRegression lbfgs",
+        times.theirs,
+        1.0 / 5.0,
+        theirs.note,
+    )
+
+
+def _in_evaluations(
+    problem: Problem,
+    name: str,
+    calibrator: DirichletCalibrator | VectorScaling,
+    structure: Structure,
+) -> Row:
+    passes = count_passes(lambda: calibrator.fit(problem.proba, problem.labels))
+    rows = Rows(Source(problem.proba, problem.labels, None, Reader(log_probability)))
+    k = problem.n_classes
+    objective = Objective(rows.with_floor(_FLOOR), structure, no_penalty(k))
+    start = structure.pack(np.eye(k, k + 1))
+    times = race(
+        lambda: calibrator.fit(problem.proba, problem.labels),
+        lambda: objective.loss_and_gradient(start),
+    )
+    counted = f"{passes.evaluations} evaluations, {passes.products} Hessian products"
+    return Row(
+        f"{name}, default, k={k}",
+        problem.name,
+        "s",
+        times.ours,
+        "one loss and gradient",
+        times.theirs,
+        None,
+        f"{counted}; {passes.warning}" if passes.warning else counted,
+    )
+
+
+def _l2_calibrator(problem: Problem) -> DirichletCalibrator:
+    """Fitted once, so that its coefficients can be compared."""
+    calibrator = DirichletCalibrator(
+        penalty="l2", lam=_LAM, clip=_FLOOR, classes=np.arange(problem.n_classes)
+    )
+    return calibrator.fit(problem.proba, problem.labels)
+
+
+def _just_accurate_enough(problem: Problem, fitted: DirichletCalibrator, solver: str) -> _Yardstick:
+    """The loosest tolerance with which scikit-learn's objective is within 1e-6 of ours."""
+    n_samples = len(problem.labels)
+    logs = np.log(np.maximum(problem.proba, _FLOOR))
+    scores = np.column_stack([logs, np.ones(n_samples)])
+    our_weights = np.column_stack([fitted.coef_, fitted.intercept_])
+    best = _objective(our_weights, scores, problem)
+    for tol in _TOLERANCES:
+        model = LogisticRegression(
+            C=1.0 / (2.0 * n_samples * _LAM),
+            fit_intercept=False,
+            solver=solver,
+            tol=tol,
+            max_iter=100_000,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(scores, problem.labels)
+        gap = _objective(model.coef_, scores, problem) - best
+        if abs(gap) <= _AGREEMENT:
+            return _Yardstick(model, scores, gap)
+    raise RuntimeError(
+        f"No tolerance of {solver} gives our objective on {problem.name}: it differs by {gap:.1e}."
+    )
+
+
+def _objective(weights: FloatArray, scores: FloatArray, problem: Problem) -> float:
+    """Mean log-loss plus lam times the sum of squares, written out once more."""
+    loss = mean_log_loss(scores @ weights.T, problem.labels)
+    return loss + _LAM * float((weights**2).sum())

@@ -1,0 +1,64 @@
+"""Settings of the documentation: `make docs`."""
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+import dircal
+
+project = "dircal"
+author = "The dircal developers"
+release = dircal.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+# Single backticks in docstrings: a link where the name is known, plain code elsewhere.
+default_role = "py:obj"
+add_module_names = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+# Members are listed by _templates/autosummary/class.rst, once for all classes.
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "dircal"
+html_static_path = ["_static"]
+html_css_files = ["dircal.css"]
+html_math_renderer = "mathml"
+html_show_copyright = False
+html_show_sourcelink = False
+html_theme_options = {
+    "article_footer_items": [],
+    "footer_end": [],
+    "footer_start": ["sphinx-version"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+}
+html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": []}
+
+
+def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers draw by themselves, also without a network."""
+    block = isinstance(node, nodes.math_block)
+    formula = tex2mathml(node.astext(), as_block=block)
+    translator.body.append(f'<div class="formula">{formula}</div>' if block else formula)
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Make the renderer of formulas known."""
+    app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))

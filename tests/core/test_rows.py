@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dircal.core import TINY, Reader, Rows, Source, log_probability, log_softmax, row_slices
+from dircal.core import _rows as rows_module
+
+
+def test_slices_cover_every_row_once():
+    covered = np.concatenate([np.arange(1000)[part] for part in row_slices((1000, 3), 37)])
+    assert_array_equal(covered, np.arange(1000))
+    assert sum(1 for _ in row_slices((200_000, 10))) > 1
+
+
+def test_reader_orders_columns_and_leaves_its_input_alone():
+    inputs = np.array([[0.2, 0.5, 0.3], [0.0, 1.0, 0.0]])
+    before = inputs.copy()
+    scores = Reader(log_probability, np.array([2, 0, 1]))(inputs)
+    assert_allclose(scores[:, 0], np.log([0.3, 0.2, 0.5]))
+    assert_allclose(scores[:, 1], [np.log(TINY), np.log(TINY), 0.0])
+    assert_array_equal(inputs, before)
+
+
+def test_reader_makes_rows_sum_to_one_before_the_logarithm():
+    scores = Reader(log_probability)(np.array([[0.2, 0.796]]))
+    assert np.exp(scores).sum() == pytest.approx(1.0, rel=1e-14)
+
+
+def test_log_softmax_has_no_zeros_in_it():
+    scores = Reader(log_softmax)(np.array([[0.0, -2000.0, 1000.0]]))
+    assert_allclose(scores[:, 0], [-1000.0, -3000.0, 0.0])
+
+
+def test_floor_raises_scores_only():
+    scores = Reader(log_probability, log_floor=np.log(0.1))(np.array([[0.02, 0.98]]))
+    assert_allclose(scores[:, 0], np.log([0.1, 0.98]))
+
+
+def test_rows_of_weight_zero_are_passed_over():
+    inputs = np.array([[0.2, 0.8], [np.nan, 1.0], [0.6, 0.4]])
+    source = Source(inputs, np.array([1, 0, 0]), np.array([1.0, 0.0, 3.0]), Reader(log_probability))
+    (chunk,) = Rows(source)
+    assert_array_equal(chunk.labels, [1, 0])
+    assert_allclose(chunk.weight, [0.25, 0.75])
+    assert np.isfinite(chunk.scores).all()
+    assert source.total_weight == 4.0
+
+
+def test_large_inputs_are_read_again_in_every_pass(monkeypatch):
+    inputs = np.full((100, 2), 0.5)
+    labels = np.zeros(100, dtype=int)
+    kept = Source(inputs, labels, None, Reader(log_probability), 10)
+    monkeypatch.setattr(rows_module, "_CACHE_BYTES", 100)
+    streamed = Source(inputs, labels, None, Reader(log_probability), 10)
+    assert not streamed.in_memory
+    assert len(list(streamed)) == len(list(streamed)) == 10
+    for one, other in zip(Rows(kept), Rows(streamed), strict=True):
+        assert_array_equal(one.scores, other.scores)
+    assert kept.in_memory is False  # the limit is looked up when it matters

@@ -1,0 +1,173 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from dircal.core import (
+    TINY,
+    Diagonal,
+    Full,
+    Objective,
+    Reader,
+    Rows,
+    Source,
+    Status,
+    fit_temperature,
+    l2,
+    log_probability,
+    minimise,
+    no_penalty,
+    off_diagonal,
+)
+from dircal.core import _solve as solve_module
+
+
+def rows_of(proba, y):
+    return Rows(Source(proba, y, None, Reader(log_probability)))
+
+
+def start_of(structure, slope=1.0):
+    return structure.pack(slope * np.eye(structure.n_classes, structure.n_classes + 1))
+
+
+@pytest.fixture
+def problem(make_problem):
+    return make_problem(1, n=400, k=4)
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["cholesky", "conjugate-gradients"])
+@pytest.mark.parametrize(
+    "penalty", [l2(4, 0.01), off_diagonal(4, 0.5, 0.1), no_penalty(4)], ids=["l2", "odir", "none"]
+)
+def test_both_ways_reach_the_optimum_of_a_general_solver(direct, penalty, problem, monkeypatch):
+    monkeypatch.setattr(solve_module, "_DIRECT_PARAMS", 10**9 if direct else 0)
+    structure = Full(4, 4)
+    objective = Objective(rows_of(problem.proba, problem.y), structure, penalty)
+    solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
+    reference = minimize(
+        objective.loss_and_gradient,
+        start_of(structure),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-9, "maxiter": 5000},
+    )
+    assert solution.status is Status.CONVERGED
+    assert solution.loss == pytest.approx(reference.fun, abs=1e-11)
+    reached, gradient = objective.loss_and_gradient(solution.params)
+    assert solution.loss == pytest.approx(reached, abs=1e-11)
+    assert np.abs(gradient).max() < 1e-6
+    assert solution.n_passes > solution.n_iter
+
+
+def test_unpenalised_columns_do_not_drift(problem):
+    structure = Full(4, 4)
+    objective = Objective(rows_of(problem.proba, problem.y), structure, no_penalty(4))
+    solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
+    sums = structure.unpack(solution.params).sum(axis=0)
+    assert_allclose(sums, [1, 1, 1, 1, 0], atol=1e-9)
+
+
+def test_separable_rows_have_their_optimum_at_infinity():
+    proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
+    objective = Objective(rows_of(proba, np.array([0, 0, 1, 1])), Diagonal(2), no_penalty(2))
+    solution = minimise(objective, start_of(Diagonal(2)), tol=1e-12, max_iter=100)
+    assert solution.status is Status.AT_INFINITY
+    assert np.isfinite(solution.params).all()
+    assert solution.loss < 1e-8
+
+
+def test_a_class_that_is_absent_goes_to_infinity_only_without_penalty(make_problem):
+    problem = make_problem(2, n=200, k=3)
+    y = np.where(problem.y == 2, 0, problem.y)
+    rows = rows_of(problem.proba, y)
+    structure = Full(3, 3)
+    free = minimise(
+        Objective(rows, structure, no_penalty(3)), start_of(structure), tol=1e-12, max_iter=100
+    )
+    assert free.status is Status.AT_INFINITY
+    held = minimise(
+        Objective(rows, structure, l2(3, 1e-3)), start_of(structure), tol=1e-12, max_iter=100
+    )
+    assert held.status is Status.CONVERGED
+
+
+def test_the_limit_of_iterations_is_reported(problem):
+    structure = Full(4, 4)
+    objective = Objective(rows_of(problem.proba, problem.y), structure, l2(4, 1e-3))
+    solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=1)
+    assert solution.status is Status.ITERATION_LIMIT
+    assert solution.n_iter == 1
+
+
+def zeros_problem():
+    """300 rows, 3 classes, a fifth of the entries exactly zero, some of them the true class."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), size=300)
+    y = np.array([rng.choice(3, p=row) for row in proba])
+    proba[rng.random(proba.shape) < 0.2] = 0.0
+    proba[proba.sum(axis=1) == 0.0] = 1.0
+    return proba / proba.sum(axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize("lam", [1e-7, 1e-3, 1e3])
+def test_columns_of_log_zero_do_not_stop_the_solver(lam):
+    # The authors' Newton method stays at the identity here, with a loss of several nats.
+    proba, y = zeros_problem()
+    structure = Full(3, 3)
+    objective = Objective(rows_of(proba, y), structure, l2(3, lam))
+    solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
+    from_zero = minimise(objective, np.zeros(12), tol=1e-12, max_iter=100)
+    assert solution.status is from_zero.status is Status.CONVERGED
+    assert solution.loss == pytest.approx(from_zero.loss, abs=1e-10)
+    assert solution.loss < objective.loss_and_gradient(start_of(structure))[0]
+    assert solution.loss < 1.1
+
+
+def test_temperature_is_the_root_of_the_gradient(vectors):
+    fit = fit_temperature(rows_of(vectors.proba, vectors.y), tol=1e-14, max_iter=50)
+    # From mpmath with 40 digits: findroot of the derivative of the mean log-loss in 1/t.
+    assert 1.0 / fit.slope == pytest.approx(1.7079520262058348, rel=1e-11)
+    assert fit.solution.n_passes <= 7
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_temperature_does_not_care_about_the_scale(scale, make_problem):
+    problem = make_problem(5, n=500, k=5)
+
+    def fit(logits):
+        rows = Rows(Source(logits, problem.y, None, Reader(None)))
+        return fit_temperature(rows, tol=1e-12, max_iter=50)
+
+    scaled, plain = fit(problem.logits * scale), fit(problem.logits)
+    assert scaled.slope * scale == pytest.approx(plain.slope, rel=1e-9)
+    assert scaled.solution.n_passes <= plain.solution.n_passes + 1 <= 15
+
+
+def test_temperature_where_every_row_is_right():
+    proba = np.array([[0.9, 0.1], [0.4, 0.6]])
+    fit = fit_temperature(rows_of(proba, np.array([0, 1])), tol=1e-12, max_iter=50)
+    assert fit.solution.status is Status.AT_INFINITY
+    assert 10.0 < fit.slope < np.inf
+
+
+@pytest.mark.parametrize("start", [None, 1.0])
+def test_temperature_where_the_scores_point_away(start):
+    proba = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
+    fit = fit_temperature(rows_of(proba, np.array([1, 0, 1])), tol=1e-12, max_iter=50, start=start)
+    assert fit.solution.status is Status.AT_INFINITY
+    assert 0.0 < fit.slope < 1e-3
+    assert fit.solution.loss == pytest.approx(np.log(2.0), abs=1e-5)
+
+
+def test_temperature_of_uniform_rows_is_one():
+    fit = fit_temperature(rows_of(np.full((5, 4), 0.25), np.zeros(5, int)), tol=1e-12, max_iter=9)
+    assert fit.slope == 1.0
+    assert fit.solution.status is Status.CONVERGED
+
+
+def test_temperature_with_zeros_on_the_true_class_is_huge_with_the_floor_of_the_paper():
+    proba, y = zeros_problem()
+    fit = fit_temperature(rows_of(proba, y).with_floor(TINY), tol=1e-12, max_iter=50)
+    assert fit.solution.status is Status.CONVERGED
+    assert 1.0 / fit.slope > 50.0
+    assert fit.solution.n_passes <= 15
