@@ -24,7 +24,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 add_module_names = False
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Members are listed by _templates/autosummary/class.rst, once for all classes.

@@ -2,12 +2,13 @@
 
 The logarithm of a probability near zero is a bet of unlimited size on something that was counted
 or rounded. How far down the values can be taken at their word is a question to the data: the floor
-is the smallest on a grid with which the temperature map is no more than one standard error worse
-than with the best.
+is the smallest on a grid with which the temperature map is not really worse than with the best.
 
-Exact zeros are a special case. Rows in which they are never the true class cannot tell "rare" from
-"impossible", so one more row is imagined, in which a wrong class has probability one: the rule of
-succession, applied to the event that zero was wrong.
+Values above zero are believed unless the gain of lifting them is two standard errors. Exact zeros
+cannot be believed, since they have no logarithm; there one standard error decides. And rows in
+which zero was never the true class cannot tell "rare" from "impossible": so one more row is
+imagined, in which a wrong class has probability one. It is the rule of succession, applied to the
+event that zero was wrong.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,10 @@ __all__ = ["FLOORS", "LearnedFloor", "learn_floor"]
 FLOORS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15, TINY)
 """Candidates, from the largest down to the paper's value; finer where counts put their zeros."""
 
-# A gain is real when it exceeds one standard error of the paired difference, and this many nats.
+# A gain is real when it exceeds so many standard errors of the paired difference ...
+_STANDARD_ERRORS = 2.0
+_STANDARD_ERRORS_WITH_ZEROS = 1.0
+# ... and this many nats.
 _SMALLEST_GAIN = 1e-3
 # The slope of a candidate is good enough when a Newton step promises less than this part of the
 # loss: the promise itself is counted, so the error is of third order.
@@ -58,7 +62,12 @@ class _Candidate:
 def learn_floor(rows: Rows, *, max_iter: int) -> LearnedFloor:
     """Walk down the grid and keep the smallest floor that is not really worse than the best."""
     share = np.concatenate([chunk.weight for chunk in rows])
-    walk = _walk_down(rows, max_iter)
+    lowest = min(float(chunk.scores.min()) for chunk in rows)
+    # Scores of exact zeros stand at the logarithm of TINY.
+    has_zeros = lowest <= np.log(TINY)
+    n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
+    imagined = 1.0 / (rows.total_weight + 1.0) if has_zeros else 0.0
+    walk = _walk_down(rows, lowest, imagined, max_iter)
     best = chosen = next(walk)
     n_passes, n_worse = best.n_passes, 0
     for candidate in walk:
@@ -68,7 +77,7 @@ def learn_floor(rows: Rows, *, max_iter: int) -> LearnedFloor:
             n_worse = 0
             continue
         error = paired_difference(candidate.row_losses, best.row_losses, share, rows.total_weight)
-        if candidate.loss - best.loss <= max(error.standard_error, _SMALLEST_GAIN):
+        if candidate.loss - best.loss <= max(n_errors * error.standard_error, _SMALLEST_GAIN):
             chosen, n_worse = candidate, 0
             continue
         n_worse += 1
@@ -77,12 +86,12 @@ def learn_floor(rows: Rows, *, max_iter: int) -> LearnedFloor:
     return LearnedFloor(chosen.floor, chosen.slope, n_passes)
 
 
-def _walk_down(rows: Rows, max_iter: int) -> Iterator[_Candidate]:
-    """Candidates from the largest floor down, each started from where the last ones point."""
+def _walk_down(rows: Rows, lowest: float, imagined: float, max_iter: int) -> Iterator[_Candidate]:
+    """Candidates from the largest floor down, each started from where the last ones point.
+
+    ``lowest`` is the smallest score, ``imagined`` the share of the imagined row.
+    """
     k = rows.n_classes
-    lowest = min(float(chunk.scores.min()) for chunk in rows)
-    # Scores of exact zeros stand at the logarithm of TINY.
-    imagined = 1.0 / (rows.total_weight + 1.0) if lowest <= np.log(TINY) else 0.0
     start, slope, loss = None, None, float(np.log(k))
     # A floor above 1/k would lift what is said to be unlikely above what is known of nothing.
     for floor in (floor for floor in FLOORS if floor * k <= 1.0):
