@@ -11,8 +11,8 @@ __all__ = ["Call", "Row", "Times", "race"]
 Call = Callable[[], object]
 
 # A race lasts at least this long: the machine is shared, and a quiet moment has to come by.
-_SECONDS = 3.0
-_ROUNDS_AT_LEAST = 5
+_SECONDS = 5.0
+_ROUNDS_AT_LEAST = 7
 _ROUNDS_AT_MOST = 200
 
 

@@ -30,6 +30,9 @@ _JSON = _HERE / "results" / "speed.json"
 _README = _HERE / "README.md"
 _BEGIN, _END = "<!-- results: written by speed.py -->", "<!-- end of results -->"
 
+# Characters of a line where the output goes to a file.
+_WIDTH = 140
+
 _STEPS: tuple[Callable[[], list[Row]], ...] = (
     passes_by_classes,
     worst_passes,
@@ -48,6 +51,8 @@ _COLUMNS = ("what", "data", "ours", "yardstick", "its", "ratio", "target", "met"
 def main() -> None:
     """Run all steps on one BLAS thread, then save and show the rows."""
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
     rows: list[Row] = []
     with threadpool_limits(1), console.status("") as status:
         for step in _STEPS:
@@ -66,8 +71,13 @@ def _versions() -> dict[str, str]:
     packages = ("dircal", "numpy", "scipy", "scikit-learn")
     versions = {"python": platform.python_version()}
     versions |= {package: version(package) for package in packages}
-    blas = {info["internal_api"]: info["version"] for info in threadpool_info()}
-    return versions | {name: text for name, text in blas.items() if name != "openmp"}
+    # NumPy and SciPy each bring a BLAS of their own.
+    blas = {
+        f"{info['internal_api']} {info['version']}"
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    }
+    return versions | {"BLAS": " and ".join(sorted(blas))}
 
 
 def _as_document(rows: list[Row], versions: dict[str, str]) -> dict[str, Any]:
@@ -88,17 +98,22 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{value:.0f}" if unit == "passes" else f"{1e3 * value:.3g} ms"
+    if unit == "passes":
+        return f"{value:.0f}"
+    return f"{value:.2f} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
 
 
 def _as_table(rows: list[Row]) -> Table:
+    """The same for a terminal: data and notes on a second line, so that it stays narrow."""
     table = Table(title="Speed of dircal: smaller ratios are better")
-    for column in _COLUMNS:
+    for column in ("what", "ours", "yardstick", "its", "ratio", "target", "met"):
         numeric = column in ("ours", "its", "ratio", "target")
-        table.add_column(column, justify="right" if numeric else "left")
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
+        name, data, ours, yardstick, theirs, ratio, target, met, note = _cells(row)
+        what, beside = f"{name}\n[dim]{data}[/]", f"{yardstick}\n[dim]{note}[/]"
         style = {True: "green", False: "bold red", None: ""}[row.met]
-        table.add_row(*_cells(row), style=style)
+        table.add_row(what, ours, beside, theirs, ratio, target, met, style=style)
     return table
 
 

@@ -1,5 +1,7 @@
 """Settings of the documentation: `make docs`."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
@@ -23,11 +25,12 @@ templates_path = ["_templates"]
 # Single backticks in docstrings: a link where the name is known, plain code elsewhere.
 default_role = "py:obj"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# Members are listed by _templates/autosummary/class.rst, once for all classes.
+# Methods are listed by _templates/autosummary/class.rst, once for all classes.
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 
@@ -51,10 +54,15 @@ html_theme_options = {
 html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": []}
 
 
+THIN = '<mspace width="0.17em"/>'
+
+
 def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML, which browsers draw by themselves, also without a network."""
     block = isinstance(node, nodes.math_block)
     formula = tex2mathml(node.astext(), as_block=block)
+    # TeX sets a thin space on both sides of "ln" and its like; the converter sets none.
+    formula = re.sub(r"(<mi>\w+</mi>\s*<mo>&ApplyFunction;</mo>)", rf"{THIN}\1{THIN}", formula)
     translator.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 

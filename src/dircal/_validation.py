@@ -14,7 +14,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
@@ -154,7 +153,7 @@ def _as_matrix(X: ArrayLike) -> tuple[npt.NDArray[Any], LabelArray | None]:
         X = frame.to_numpy()
     matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if np.iscomplexobj(matrix):
-        raise ValueError("`X` holds complex data, which is not supported; pass real numbers.")
+        raise ValueError("`X` holds complex numbers. (Complex data not supported.) Pass real ones.")
     if matrix.dtype.kind not in "fiub":
         try:
             matrix = matrix.astype(np.float64)
@@ -190,14 +189,30 @@ def _as_labels(y: ArrayLike, n_samples: int) -> LabelArray:
             f"`y` has {len(labels)} labels, but `X` has {n_samples} rows. "
             "Pass one label for each row."
         )
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("`y` holds NaN or infinity. Remove the rows without a label.")
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError("`y` holds NaN or infinity. Remove the rows without a label.")
+        if (labels != np.floor(labels)).any():
+            raise ValueError(
+                f"`y` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
+                "(Unknown label type: continuous.) Pass classes, not measurements."
+            )
     if labels.dtype.kind == "O":
-        missing = [value for value in labels if value is None or value != value]
-        if missing:
-            raise ValueError(f"`y` holds {missing[0]!r}. Remove the rows without a label.")
-    check_classification_targets(labels)
+        _check_objects(labels)
     return labels
+
+
+def _check_objects(labels: LabelArray) -> None:
+    """Refuse missing labels and labels that cannot be put in order."""
+    missing = [value for value in labels if value is None or value != value]
+    if missing:
+        raise ValueError(f"`y` holds {missing[0]!r}. Remove the rows without a label.")
+    kinds = sorted({type(value).__name__ for value in labels})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"`y` must hold labels of one type; got {' and '.join(kinds)}. "
+            "(Unknown label type: mixed.) Convert them, for example to strings."
+        )
 
 
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
@@ -232,7 +247,7 @@ def _classes_of_columns(
     """Label of each column of X, in the order of the columns."""
     if n_columns == 1:
         raise ValueError(
-            "`X` has 1 feature (a single column), but a calibrator needs a column for each class. "
+            "`X` has 1 feature(s), a single column, but a calibrator needs one for each class. "
             "For two classes pass both: np.column_stack([1 - p, p])."
         )
     if classes is not None:
@@ -306,7 +321,7 @@ def _check_values(
         block = inputs[part]
         if weight is not None:
             block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
-        low, high = block.min(), block.max()
+        low, high = float(block.min()), float(block.max())
         if not (np.isfinite(low) and np.isfinite(high)):
             i, j = np.argwhere(~np.isfinite(block))[0]
             raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import threadpoolctl
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
@@ -127,6 +128,11 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         proba = self.predict_proba(X)
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.input_scale == "probability"
+        return tags
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -71,15 +71,15 @@ class DirichletCalibrator(AbstractFullCalibrator):
 
     .. math:: -\frac1n \sum_{i=1}^n \ln \mu_{y_i}(q_i) + R(W, b),
 
-    =================  ===================================================================
+    ================== ===================================================================
     penalty            R(W, b)
-    =================  ===================================================================
+    ================== ===================================================================
     ``"odir"``         :math:`\frac{\lambda}{k(k-1)} \sum_{i \ne j} w_{ij}^2
                        + \frac{\mu}{k} \sum_j b_j^2` (the paper's formula)
     ``"l2"``           :math:`\lambda \left(\sum_{ij} w_{ij}^2 + \sum_j b_j^2\right)`
     ``"l2_reference"`` the same, with the last row of W and b held at zero
     ``"none"``         0
-    =================  ===================================================================
+    ================== ===================================================================
 
     The objective is convex and solved to its minimum by Newton's method, starting from the best
     temperature map. ODIR leaves the diagonal free: where some direction separates the classes
