@@ -3,13 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check format docs bench clean
+.PHONY: help demo test test-bare test-long check format docs bench clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,11 +19,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(PIP) --editable ".[cli]"
+	$(BIN)/$(PIP) --editable ".[cli]"
 	@touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
-	$(PIP) --editable ".[dev]"
+	$(BIN)/$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## calibrate real classifiers and show what changed
@@ -31,6 +31,14 @@ demo: $(VENV)/.installed  ## calibrate real classifiers and show what changed
 
 test: $(VENV)/.installed-dev  ## run the whole suite, docs examples included
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
+
+$(VENV)-bare/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bare
+	$(VENV)-bare/bin/$(PIP) --editable .
+	@touch $@
+
+test-bare: $(VENV)-bare/.installed  ## check that the package works without any extra
+	$(VENV)-bare/bin/python tests/bare/check_import.py
 
 test-long: $(VENV)/.installed-dev  ## run the slow statistical guarantees and rewrite their table
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/long --numprocesses 0
@@ -52,4 +60,4 @@ bench: $(VENV)/.installed-dev  ## measure speed, as ratios to something run besi
 	$(BIN)/python benchmarks/speed.py
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) docs/_build docs/api/generated build dist
+	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated build dist

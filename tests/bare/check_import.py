@@ -1,0 +1,25 @@
+"""Run with nothing but the base install: the package works, and says what an extra would add."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+
+import dircal
+
+for extra in ("click", "rich", "pandas", "polars", "matplotlib", "pytest"):
+    assert importlib.util.find_spec(extra) is None, f"{extra} is installed: not a bare environment"
+
+rng = np.random.default_rng(0)
+proba = rng.dirichlet(np.ones(3), size=200)
+y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in proba]]
+for name in dircal.calibrators.__all__:
+    calibrated = getattr(dircal, name)().fit(proba, y).predict_proba(proba)
+    np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
+
+command = [sys.executable, "-c", "from dircal.cli import main; main()"]
+refused = subprocess.run(command, capture_output=True, text=True, check=False)
+assert refused.returncode == 1
+assert "pip install 'dircal[cli]'" in refused.stderr, refused.stderr
+sys.stdout.write("The bare install works: 1 passed\n")

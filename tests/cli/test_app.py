@@ -1,0 +1,47 @@
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from dircal import __version__, calibrators
+from dircal.cli._app import app
+
+
+def test_demo_shows_every_calibrator_before_and_after():
+    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "100"})
+    assert result.exit_code == 0
+    for name in calibrators.__all__:
+        assert result.output.count(f" {name} ") >= 3, name
+    for classifier in ("Gaussian naive Bayes", "Random forest", "Neural network"):
+        assert classifier in result.output
+    assert "log-loss" in result.output
+    assert "Brier score" in result.output
+    assert "Temperature" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_help_has_an_example():
+    result = CliRunner().invoke(app, ["demo", "--help"])
+    assert result.exit_code == 0
+    assert "Example: dircal demo" in result.output
+
+
+def test_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert __version__ in result.output
+
+
+def test_unknown_commands_are_refused():
+    result = CliRunner().invoke(app, ["calibrate"])
+    assert result.exit_code == 2
+    assert "No such command 'calibrate'" in result.output
+
+
+def test_without_the_extra_it_says_what_to_install():
+    code = "import sys; sys.modules['click'] = None\nfrom dircal.cli import main\nmain()\n"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert "pip install 'dircal[cli]'" in result.stderr
+    assert "Traceback" not in result.stderr

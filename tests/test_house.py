@@ -1,0 +1,123 @@
+"""Rules of the house that a machine can keep."""
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numpydoc.docscrape import ClassDoc
+
+import dircal
+from dircal import calibrators
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "dircal"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+CALIBRATORS = [getattr(calibrators, name) for name in calibrators.__all__]
+each_module = pytest.mark.parametrize(
+    "path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES]
+)
+each_calibrator = pytest.mark.parametrize("cls", CALIBRATORS, ids=calibrators.__all__)
+
+
+@each_module
+def test_modules_say_what_they_are_and_what_they_publish(path):
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree), "no docstring"
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
+    assert sorted(module.__all__) == sorted(set(module.__all__))
+    for name in module.__all__:
+        assert hasattr(module, name)
+
+
+@each_module
+def test_files_stay_readable(path):
+    assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("room", ["calibrators"])
+def test_siblings_do_not_know_each_other(room):
+    for path in (PACKAGE / room).glob("_[!_]*.py"):
+        siblings = re.findall(rf"from dircal\.{room}\.(_\w+) import", path.read_text())
+        assert all(name.endswith("base") for name in siblings), path.name
+
+
+def test_public_names_are_those_of_the_rooms():
+    assert set(calibrators.__all__) <= set(dircal.__all__)
+    assert dircal.__version__
+
+
+@each_calibrator
+def test_docstrings_agree_with_signatures(cls):
+    documented = {p.name: p.type for p in ClassDoc(cls)["Parameters"]}
+    signature = inspect.signature(cls).parameters
+    assert list(documented) == list(signature)
+    for name, parameter in signature.items():
+        assert parameter.kind is parameter.KEYWORD_ONLY
+        if parameter.default is None:
+            assert documented[name].endswith("optional"), name
+        else:
+            shown = str(parameter.default)
+            default = documented[name].rpartition("default=")[2].strip("\"'")
+            assert default == shown, name
+
+
+@each_calibrator
+def test_docstrings_are_complete(cls):
+    doc = ClassDoc(cls)
+    for section in ("Attributes", "Notes", "Examples"):
+        assert doc[section], section
+    assert "When not to use it" in "\n".join(doc["Notes"])
+    assert ":math:" in "\n".join(doc["Notes"]) or ".. math::" in "\n".join(doc["Notes"])
+
+
+@each_calibrator
+def test_documented_attributes_are_the_fitted_ones(cls, make_problem):
+    problem = make_problem(0, n=100, k=3)
+    fitted = cls().fit(problem.proba, problem.y)
+    documented = {p.name for p in ClassDoc(cls)["Attributes"]}
+    present = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
+    assert present <= documented
+    assert all(hasattr(fitted, name) for name in documented)
+
+
+@each_calibrator
+def test_every_calibrator_has_its_test_and_its_pages(cls):
+    stem = inspect.getfile(cls).rpartition("_")[2].removesuffix(".py")
+    assert (ROOT / "tests" / "calibrators" / f"test_{stem}.py").exists()
+    assert (ROOT / "docs" / "guide" / f"{stem}.md").exists()
+    assert cls.__name__ in (ROOT / "docs" / "api.md").read_text()
+    assert cls.__name__ in (ROOT / "README.md").read_text()
+
+
+def test_import_loads_no_extra():
+    extras = ("matplotlib", "jinja2", "click", "rich", "pandas", "polars", "torch", "onnx", "dask")
+
+    def loaded_with(module):
+        code = f"import sys, {module}; print(*[m for m in sys.argv[1:] if m in sys.modules])"
+        command = [sys.executable, "-c", code, *extras]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    # scikit-learn loads pandas by itself where that is installed.
+    assert set(loaded_with("dircal")) <= set(loaded_with("sklearn.base"))
+
+
+def test_the_changelog_begins_with_what_moves():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert (
+        text.index("## Unreleased") < text.index("### Numbers that move") < text.index("### Added")
+    )
+
+
+def test_every_command_of_the_readme_is_a_target():
+    makefile = (ROOT / "Makefile").read_text()
+    commands = re.findall(r"^make ([a-z-]+)$", (ROOT / "README.md").read_text(), flags=re.M)
+    assert {"demo", "test"} <= set(commands)
+    for command in commands:
+        assert re.search(rf"^{command}:", makefile, flags=re.M), command
+        subprocess.run(["make", "--dry-run", command], cwd=ROOT, check=True, capture_output=True)
