@@ -175,6 +175,8 @@ def test_rows_that_nearly_sum_to_one_are_renormalised():
     with pytest.warns(RowSumWarning, match=r"row \d sums to 1\.005\); they were renormalised"):
         loud = exact.predict_proba(GOOD * 1.005)
     np.testing.assert_allclose(loud, GOOD, rtol=1e-12)
+    with pytest.warns(RowSumWarning, match=r"sums to 0\.99\)"):
+        exact.predict_proba([[0.33, 0.66]])  # two digits, as files have them
     with pytest.raises(ValueError, match=r"sums to 1\.02"):
         exact.predict_proba(GOOD * 1.02)
     assert issubclass(RowSumWarning, DircalWarning)

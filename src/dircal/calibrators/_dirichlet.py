@@ -85,8 +85,8 @@ class DirichletCalibrator(AbstractFullCalibrator):
     temperature map. ODIR leaves the diagonal free: where some direction separates the classes
     without error there is no finite minimum, and the fit says so.
 
-    When not to use it: with fewer than some tens of rows for each class choose
-    `TemperatureScaling`; k (k + 1) numbers cannot be learned from less.
+    When not to use it: with fewer than about a hundred rows for each class `TemperatureScaling`
+    is the safer choice; k (k + 1) numbers cannot be learned from less.
 
     References
     ----------

@@ -65,7 +65,7 @@ class MatrixScaling(AbstractFullCalibrator):
     of logits changes the outcome unless all row sums of W are equal.
 
     When not to use it: where only probabilities are at hand (use `DirichletCalibrator`), or with
-    fewer than some tens of rows for each class (use `TemperatureScaling`).
+    fewer than about a hundred rows for each class (use `TemperatureScaling`).
 
     References
     ----------

@@ -80,8 +80,8 @@ class VectorScaling(AbstractLinearCalibrator):
     >>> import numpy as np
     >>> from dircal import VectorScaling
     >>> rng = np.random.default_rng(0)
-    >>> logits = rng.normal(scale=3.0, size=(2000, 3))
-    >>> y = (0.5 * logits + [1.0, 0.0, -1.0] + rng.gumbel(size=(2000, 3))).argmax(axis=1)
+    >>> logits = rng.normal(scale=3.0, size=(20_000, 3))
+    >>> y = (0.5 * logits + [1.0, 0.0, -1.0] + rng.gumbel(size=(20_000, 3))).argmax(axis=1)
     >>> scaling = VectorScaling(input_scale="logit").fit(logits, y)
     >>> scaling.intercept_.round(1)
     array([ 1.,  0., -1.])
