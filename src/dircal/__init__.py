@@ -17,10 +17,20 @@ from dircal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
+from dircal.parameters import (
+    CanonicalParameters,
+    GenerativeParameters,
+    InterpretationPoints,
+    LinearParameters,
+)
 
 __all__ = [
+    "CanonicalParameters",
     "DirichletCalibrator",
+    "GenerativeParameters",
     "IdentityCalibrator",
+    "InterpretationPoints",
+    "LinearParameters",
     "MatrixScaling",
     "TemperatureScaling",
     "VectorScaling",

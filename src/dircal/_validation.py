@@ -26,6 +26,7 @@ __all__ = [
     "check_integer",
     "check_number",
     "check_option",
+    "check_probabilities",
     "check_scores",
 ]
 
@@ -33,9 +34,11 @@ ROW_SUM_TOLERANCE = 1e-2
 """Rows of probabilities may miss the sum of one by this much: real files do."""
 # 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
 _ROUNDING = 1e-9
-_ROW_SUM_QUIET = 1e-4
+ROW_SUM_QUIET = 1e-4
+"""Beyond this a renormalised sum is worth a warning."""
 # Beyond this squares of logits leave the range of float64.
 _LARGEST_LOGIT = 1e100
+_SAY_THE_SCALE = "Pass probabilities, or set `input_scale='logit'` if these are logits."
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,19 @@ def check_scores(
     return inputs, column_classes
 
 
+def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
+    """Rows of probabilities for a map that reads nothing else."""
+    inputs, _ = _as_matrix(value, name)
+    if inputs.shape[1] != n_classes:
+        raise ValueError(
+            f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
+            "Pass a column of probabilities for each class."
+        )
+    fix = "Pass probabilities; if these are logits, take their softmax first."
+    _check_values(inputs, None, "probability", name, fix)
+    return inputs
+
+
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
     """Refuse a ``value`` that is not one of the strings ``allowed``."""
     if not isinstance(value, str) or value not in allowed:
@@ -144,10 +160,12 @@ def _is_a(kind: type, value: object) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
-def _as_matrix(X: ArrayLike) -> tuple[npt.NDArray[Any], LabelArray | None]:
+def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
     """Numbers (n, k) without copying them, and the column names of a data frame."""
     if sparse.issparse(X):
-        raise ValueError("`X` is a sparse matrix or array; pass a dense one with `X.toarray()`.")
+        raise ValueError(
+            f"`{name}` is a sparse matrix or array; pass a dense one with `{name}.toarray()`."
+        )
     names: LabelArray | None = None
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
@@ -155,25 +173,27 @@ def _as_matrix(X: ArrayLike) -> tuple[npt.NDArray[Any], LabelArray | None]:
         X = frame.to_numpy()
     matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if np.iscomplexobj(matrix):
-        raise ValueError("`X` holds complex numbers. (Complex data not supported.) Pass real ones.")
+        raise ValueError(
+            f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
+        )
     if matrix.dtype.kind not in "fiub":
         try:
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"`X` must hold numbers; got values of type {matrix.dtype} ({error}). "
+                f"`{name}` must hold numbers; got values of type {matrix.dtype} ({error}). "
                 "Pass the columns with the scores only."
             ) from error
     if matrix.ndim != 2:
         raise ValueError(
-            f"`X` must be a 2D array, with a row for each sample and a column for each class; "
+            f"`{name}` must be a 2D array, with a row for each sample and a column for each class; "
             f"got {matrix.ndim} dimension(s) of shape {matrix.shape}. "
-            "Reshape your data: X.reshape(1, -1) if it is a single row."
+            f"Reshape your data: {name}.reshape(1, -1) if it is a single row."
         )
     if 0 in matrix.shape:
         what = "sample(s)" if len(matrix) == 0 else "feature(s)"
         raise ValueError(
-            f"`X` is empty: 0 {what} (shape={matrix.shape}) while a minimum of 1 is required. "
+            f"`{name}` is empty: 0 {what} (shape={matrix.shape}) while a minimum of 1 is required. "
             "Pass at least one row and one column for each class."
         )
     return matrix, names
@@ -315,7 +335,11 @@ def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | Non
 
 
 def _check_values(
-    inputs: npt.NDArray[Any], weight: FloatArray | None, input_scale: InputScale
+    inputs: npt.NDArray[Any],
+    weight: FloatArray | None,
+    input_scale: InputScale,
+    name: str = "X",
+    fix: str = _SAY_THE_SCALE,
 ) -> None:
     """Refuse what is neither probabilities nor logits, a chunk at a time."""
     farthest, row, total = 0.0, 0, 1.0
@@ -327,22 +351,21 @@ def _check_values(
         if not (np.isfinite(low) and np.isfinite(high)):
             i, j = np.argwhere(~np.isfinite(block))[0]
             raise ValueError(
-                f"`X` must be finite; row {part.start + i}, column {j} is {block[i, j]} "
-                "(Input X contains NaN or infinity). Remove such rows or repair them."
+                f"`{name}` must be finite; row {part.start + i}, column {j} is {block[i, j]} "
+                f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
             )
         if input_scale == "logit":
             if max(-low, high) > _LARGEST_LOGIT:
                 raise ValueError(
-                    f"`X` holds a logit of magnitude {max(-low, high):.3g}; "
+                    f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
                     f"at most {_LARGEST_LOGIT:g} can be computed with. Check the units."
                 )
             continue
         if low < 0:
             i, j = np.argwhere(block < 0)[0]
             raise ValueError(
-                f"`X` must not be negative; row {part.start + i}, column {j} is "
-                f"{block[i, j]:.6g}. Pass probabilities, or set `input_scale='logit'` if these "
-                "are logits. (Negative values in data.)"
+                f"`{name}` must not be negative; row {part.start + i}, column {j} is "
+                f"{block[i, j]:.6g}. {fix} (Negative values in data.)"
             )
         sums = block.sum(axis=1, dtype=np.float64)
         misses = np.abs(sums - 1.0)
@@ -351,12 +374,11 @@ def _check_values(
             farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
     if farthest > ROW_SUM_TOLERANCE + _ROUNDING:
         raise ValueError(
-            f"`X` must have rows that sum to one; row {row} sums to {total:.6g}. "
-            "Pass probabilities, or set `input_scale='logit'` if these are logits."
+            f"`{name}` must have rows that sum to one; row {row} sums to {total:.6g}. {fix}"
         )
-    if farthest > _ROW_SUM_QUIET:
+    if farthest > ROW_SUM_QUIET:
         warnings.warn(
-            f"`X` has rows that do not sum to one (row {row} sums to {total:.6g}); "
+            f"`{name}` has rows that do not sum to one (row {row} sums to {total:.6g}); "
             "they were renormalised.",
             RowSumWarning,
             stacklevel=4,

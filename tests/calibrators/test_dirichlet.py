@@ -54,13 +54,11 @@ def test_odir_test_vectors(vectors, expected):
         for j in range(4):
             assert fit.coef_[i, j] == pytest.approx(expected[f"{name}_W[{i},{j}]"], abs=1e-8)
         assert fit.intercept_[i] == pytest.approx(expected[f"{name}_W[{i},b]"], abs=1e-8)
-    # Canonical form, protocol (a).
-    A = fit.coef_ - fit.coef_.min(axis=0)
-    c = np.exp(fit.intercept_ - np.log(4) * fit.coef_.sum(axis=1))
+    canonical = fit.canonical_parameters()
     for i in range(4):
-        assert c[i] / c.sum() == pytest.approx(expected[f"dir_odir_c[{i}]"], abs=1e-8)
+        assert canonical.c[i] == pytest.approx(expected[f"dir_odir_c[{i}]"], abs=1e-8)
         for j in range(4):
-            assert A[i, j] == pytest.approx(expected[f"dir_odir_A[{i},{j}]"], abs=1e-8)
+            assert canonical.A[i, j] == pytest.approx(expected[f"dir_odir_A[{i},{j}]"], abs=1e-8)
 
 
 def test_unpenalised_test_vectors(vectors, expected):

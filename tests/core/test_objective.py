@@ -72,7 +72,10 @@ def test_derivatives_meet_finite_differences(structure, penalty, problem):
     product = objective.hessian_product(point)
     assert_allclose(product(vector), at.hessian @ vector, rtol=1e-10)
     assert_allclose(product(vector), at.hessian @ vector, rtol=1e-10)  # may be called again
-    assert_allclose(objective.hessian_diagonal(point), at.hessian.diagonal(), rtol=1e-10)
+
+    # With a preconditioner that is exact for one block, applying it undoes the Hessian.
+    if structure.n_params == 1:
+        assert_allclose(objective.preconditioner(point)(product(vector)), vector)
 
 
 def test_loss_is_the_formula(problem, penalty):

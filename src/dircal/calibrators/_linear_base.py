@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import FloatArray, IntArray
 from dircal._validation import FitData, check_integer, check_number, check_option
@@ -33,6 +34,12 @@ from dircal.core import (
     softmax,
 )
 from dircal.exceptions import ConvergenceWarning
+from dircal.parameters import (
+    CanonicalParameters,
+    GenerativeParameters,
+    InterpretationPoints,
+    LinearParameters,
+)
 
 __all__ = ["AbstractFullCalibrator", "AbstractLinearCalibrator", "Clip", "check_penalty"]
 
@@ -55,6 +62,63 @@ class AbstractLinearCalibrator(AbstractCalibrator):
 
     _reads_raw_logits: ClassVar[bool]
     """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
+
+    def linear_parameters(self) -> LinearParameters:
+        """The fitted map as softmax(W s + b).
+
+        Returns
+        -------
+        parameters : LinearParameters
+            W is ``coef_`` and b is ``intercept_``; classes are in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return LinearParameters(self.coef_, self.intercept_)
+
+    def canonical_parameters(self) -> CanonicalParameters:
+        """The fitted map in the one form that is unique, for reading.
+
+        Returns
+        -------
+        parameters : CanonicalParameters
+            A and c; classes are in the order of ``classes_``. They describe the map of
+            probabilities that are not below the floor ``clip_``.
+        """
+        check_is_fitted(self)
+        if self.input_scale == "logit" and self._reads_raw_logits:
+            raise ValueError(
+                f"`input_scale` must be 'probability' for this: the canonical and the generative "
+                f"parameters belong to maps of log-probabilities, and {type(self).__name__} reads "
+                f"logits as they are; got input_scale='logit'. Use "
+                "DirichletCalibrator(input_scale='logit'), which reads their log-softmax, or "
+                "linear_parameters()."
+            )
+        return self.linear_parameters().to_canonical()
+
+    def generative_parameters(self) -> GenerativeParameters:
+        """The fitted map as Bayes' rule: a Dirichlet distribution of predictions for each class.
+
+        Returns
+        -------
+        parameters : GenerativeParameters
+            alpha = A + 1 and the pi that belongs to it; classes are in the order of ``classes_``.
+            Other pairs give the same map, so pi need not be the shares of the classes in the data.
+        """
+        return self.canonical_parameters().to_generative()
+
+    def interpretation_points(self, eps: float = 1e-2) -> InterpretationPoints:
+        """Where the fitted map sends the centre of the simplex and the centres of its facets.
+
+        Parameters
+        ----------
+        eps : float, default=0.01
+            Probability of class j in point j, between 0 and 1.
+
+        Returns
+        -------
+        points : InterpretationPoints
+            The k + 1 points, their images and the leading exponents.
+        """
+        return self.canonical_parameters().interpretation_points(eps)
 
     def _check_parameters(self) -> None:
         check_number("tol", self.tol, above=0.0)

@@ -12,7 +12,7 @@ the weight and the centre of the penalty. Everything is a sum over chunks of row
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -103,12 +103,20 @@ class Objective:
 
         return product
 
-    def hessian_diagonal(self, params: FloatArray) -> FloatArray:
-        """Diagonal (p,) of the Hessian."""
-        diagonal = 2.0 * self._weight
-        for chunk, proba, _ in self._pass(params):
-            diagonal += self.structure.curvature_diagonal(proba, chunk.weight, chunk.scores)
-        return diagonal
+    def preconditioner(self, params: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Function that multiplies a vector (p,) with an approximate inverse of the Hessian."""
+        parts = (
+            self.structure.curvature_blocks(proba, chunk.weight, chunk.scores)
+            for chunk, proba, _ in self._pass(params)
+        )
+        blocks = reduce(np.add, parts)
+        shape = blocks.shape[:2]
+        every = np.arange(shape[1])
+        # A direction without curvature keeps a little of that of its neighbours.
+        least = 1e-12 * blocks[:, every, every].max()
+        blocks[:, every, every] += 2.0 * self._weight.reshape(shape) + least
+        inverse = np.linalg.inv(blocks)
+        return lambda vector: np.matmul(inverse, vector.reshape(*shape, 1)).ravel()
 
     def reach(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""

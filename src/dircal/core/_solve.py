@@ -30,7 +30,12 @@ _HALVINGS = 40
 # finite optimum the steps shrink quadratically.
 _LONG_STEP = 0.5
 _LONG_STEPS = 3
+# Building a preconditioner costs some ten passes, and it ages slowly.
+_PRECONDITIONER_USES = 3
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+_Linear = Callable[[FloatArray], FloatArray]
 
 
 class Status(Enum):
@@ -69,8 +74,8 @@ class _Point:
 def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
     """Minimise ``objective`` from ``start``; slow progress is reported, never raised."""
     exact = objective.structure.n_params <= _DIRECT_PARAMS
-    look = _look_exactly if exact else _look_by_products
-    point = look(objective, start)
+    look = _ExactSteps(objective) if exact else _StepsByProducts(objective)
+    point = look(start)
     n_passes, n_long = 1, 0
     for n_iter in range(1, max_iter + 1):
         step, cost = point.newton_step()
@@ -91,7 +96,7 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
                 return Solution(
                     point.params, point.loss, n_iter, n_passes + cost, Status.AT_INFINITY
                 )
-        advanced, trials = _line_search(objective, look, point, step)
+        advanced, trials = _line_search(look, point, step)
         n_passes += cost + trials
         if advanced is None:
             # No shorter step lowers the objective in floating point: this is the bottom.
@@ -100,31 +105,35 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
     return Solution(point.params, point.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
 
 
-_Look = Callable[[Objective, FloatArray], _Point]
+_Look = Callable[[FloatArray], _Point]
 
 
-def _line_search(
-    objective: Objective, look: _Look, point: _Point, step: FloatArray
-) -> tuple[_Point | None, int]:
+def _line_search(look: _Look, point: _Point, step: FloatArray) -> tuple[_Point | None, int]:
     """First of 1, 1/2, 1/4, ... of ``step`` that lowers the objective enough, and its cost."""
     slope = float(point.gradient @ step)
     slack = _ROUNDING * abs(point.loss)
     length = 1.0
     for trial in range(1, _HALVINGS + 1):
-        reached = look(objective, point.params + length * step)
+        reached = look(point.params + length * step)
         if reached.loss <= point.loss + _ARMIJO * length * slope + slack:
             return reached, trial
         length *= 0.5
     return None, _HALVINGS
 
 
-def _look_exactly(objective: Objective, params: FloatArray) -> _Point:
-    at = objective.second_order(params)
+@dataclass(frozen=True)
+class _ExactSteps:
+    """Looks at a point with its Hessian."""
 
-    def newton_step() -> tuple[FloatArray, int]:
-        return _cholesky_step(objective, at.hessian, at.gradient), 0
+    objective: Objective
 
-    return _Point(params, at.loss, at.gradient, newton_step)
+    def __call__(self, params: FloatArray) -> _Point:
+        at = self.objective.second_order(params)
+
+        def newton_step() -> tuple[FloatArray, int]:
+            return _cholesky_step(self.objective, at.hessian, at.gradient), 0
+
+        return _Point(params, at.loss, at.gradient, newton_step)
 
 
 def _cholesky_step(objective: Objective, hessian: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -147,31 +156,43 @@ def _cholesky_step(objective: Objective, hessian: FloatArray, gradient: FloatArr
             return -np.asarray(cho_solve(factor, gradient / scale, check_finite=False)) / scale
 
 
-def _look_by_products(objective: Objective, params: FloatArray) -> _Point:
-    loss, gradient = objective.loss_and_gradient(params)
+class _StepsByProducts:
+    """Looks at a point without forming its Hessian; the preconditioner serves several points."""
 
-    def newton_step() -> tuple[FloatArray, int]:
-        diagonal = objective.hessian_diagonal(params)
-        step, n_products = _conjugate_gradients(
-            objective.hessian_product(params), diagonal, gradient
-        )
-        return step, n_products + 2
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self._precondition: _Linear | None = None
+        self._n_uses = 0
 
-    return _Point(params, loss, gradient, newton_step)
+    def __call__(self, params: FloatArray) -> _Point:
+        loss, gradient = self.objective.loss_and_gradient(params)
+
+        def newton_step() -> tuple[FloatArray, int]:
+            # One pass for the probabilities that the products share.
+            n_passes = 1
+            if self._precondition is None or self._n_uses == _PRECONDITIONER_USES:
+                self._precondition = self.objective.preconditioner(params)
+                self._n_uses = 0
+                n_passes += 1
+            self._n_uses += 1
+            product = self.objective.hessian_product(params)
+            step, n_products = _conjugate_gradients(product, self._precondition, gradient)
+            return step, n_products + n_passes
+
+        return _Point(params, loss, gradient, newton_step)
 
 
 def _conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], diagonal: FloatArray, gradient: FloatArray
+    product: _Linear, precondition: _Linear, gradient: FloatArray
 ) -> tuple[FloatArray, int]:
-    """Approximate Newton step by conjugate gradients, preconditioned with the diagonal.
+    """Approximate Newton step by preconditioned conjugate gradients, and the products it took.
 
     Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
     the outer convergence superlinear.
     """
-    inverse = 1.0 / np.maximum(diagonal, np.finfo(np.float64).tiny)
     step = np.zeros_like(gradient)
     residual = -gradient
-    solved = inverse * residual
+    solved = precondition(residual)
     direction = solved
     size = first = float(residual @ solved)
     forcing = min(0.1, first**0.25)
@@ -186,7 +207,7 @@ def _conjugate_gradients(
         length = size / curvature
         step = step + length * direction
         residual = residual - length * curved
-        solved = inverse * residual
+        solved = precondition(residual)
         size, previous = float(residual @ solved), size
         direction = solved + (size / previous) * direction
     return step, n_products

@@ -1,0 +1,91 @@
+"""Checks of the matrices, vectors and seeds that users pass: the side entrance of the one door."""
+
+import warnings
+
+import numpy as np
+
+from dircal._typing import ArrayLike, FloatArray
+from dircal._validation import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, check_integer
+from dircal.exceptions import RowSumWarning
+
+__all__ = [
+    "LARGEST",
+    "check_distribution",
+    "check_random_state",
+    "check_square",
+    "check_vector",
+]
+
+LARGEST = 1e100
+"""Entries of parameters beyond it leave the range of float64 when logarithms multiply them."""
+
+
+def check_square(name: str, value: ArrayLike) -> FloatArray:
+    """A matrix (k, k) of finite numbers, with k of at least two."""
+    matrix = _as_numbers(name, value)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise ValueError(
+            f"`{name}` must be a square matrix for at least two classes; got shape {matrix.shape}. "
+            "Pass a row for each output class and a column for each input class."
+        )
+    return matrix
+
+
+def check_vector(name: str, value: ArrayLike, matrix: str, n_classes: int) -> FloatArray:
+    """A vector (k,) of finite numbers that belongs to ``matrix``."""
+    vector = _as_numbers(name, value)
+    if vector.shape != (n_classes,):
+        raise ValueError(
+            f"`{name}` must have shape ({n_classes},); got shape {vector.shape}. "
+            f"Pass one number for each row of `{matrix}`."
+        )
+    return vector
+
+
+def check_distribution(name: str, value: ArrayLike, matrix: str, n_classes: int) -> FloatArray:
+    """A vector (k,) of positive probabilities, made to sum to one."""
+    vector = check_vector(name, value, matrix, n_classes)
+    if vector.min() <= 0.0:
+        i = int(vector.argmin())
+        raise ValueError(
+            f"`{name}` must be positive; entry {i} is {vector[i]:.6g}. "
+            "Pass a small number for a class that hardly ever occurs."
+        )
+    total = float(vector.sum())
+    miss = round(abs(total - 1.0), 9)
+    if miss > ROW_SUM_TOLERANCE:
+        raise ValueError(f"`{name}` must sum to one; it sums to {total:.6g}. Divide it by its sum.")
+    if miss > ROW_SUM_QUIET:
+        warnings.warn(
+            f"`{name}` does not sum to one (it sums to {total:.6g}); it was renormalised.",
+            RowSumWarning,
+            stacklevel=4,
+        )
+    return vector / total
+
+
+def check_random_state(value: object) -> np.random.Generator:
+    """The generator itself, or a new one from a seed; None draws a seed."""
+    if value is not None and not isinstance(value, np.random.Generator):
+        check_integer("random_state", value, at_least=0)
+    return np.random.default_rng(value)  # type: ignore[arg-type]
+
+
+def _as_numbers(name: str, value: ArrayLike) -> FloatArray:
+    try:
+        array = np.asarray(value)
+        if np.iscomplexobj(array):
+            raise TypeError("it holds complex numbers")
+        array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must hold real numbers in a regular shape: {error}. "
+            "Pass an array of numbers."
+        ) from error
+    bad = ~(np.abs(array) <= LARGEST)
+    if bad.any():
+        raise ValueError(
+            f"`{name}` must be finite, and at most {LARGEST:g} to be computed with; "
+            f"it holds {array[bad][0]}. Check how it was computed."
+        )
+    return array
