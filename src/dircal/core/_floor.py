@@ -11,7 +11,7 @@ imagined, in which a wrong class has probability one. It is the rule of successi
 event that zero was wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = ["FLOORS", "LearnedFloor", "learn_floor"]
 
 FLOORS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15, TINY)
 """Candidates, from the largest down to the paper's value; finer where counts put their zeros."""
+_COARSE = (1e-2, 1e-4, 1e-9, TINY)
 
 # A gain is real when it exceeds so many standard errors of the paired difference ...
 _STANDARD_ERRORS = 2.0
@@ -60,57 +61,80 @@ class _Candidate:
 
 
 def learn_floor(rows: Rows, *, max_iter: int) -> LearnedFloor:
-    """Walk down the grid and keep the smallest floor that is not really worse than the best."""
-    share = np.concatenate([chunk.weight for chunk in rows])
-    lowest = min(float(chunk.scores.min()) for chunk in rows)
-    # Scores of exact zeros stand at the logarithm of TINY.
-    has_zeros = lowest <= np.log(TINY)
-    n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
-    imagined = 1.0 / (rows.total_weight + 1.0) if has_zeros else 0.0
-    walk = _walk_down(rows, lowest, imagined, max_iter)
-    best = chosen = next(walk)
-    n_passes, n_worse = best.n_passes, 0
-    for candidate in walk:
-        n_passes += candidate.n_passes
-        if candidate.loss <= best.loss:
-            best = chosen = candidate
-            n_worse = 0
-            continue
-        error = paired_difference(candidate.row_losses, best.row_losses, share, rows.total_weight)
-        if candidate.loss - best.loss <= max(n_errors * error.standard_error, _SMALLEST_GAIN):
-            chosen, n_worse = candidate, 0
-            continue
-        n_worse += 1
-        if n_worse == _PATIENCE:
-            break
-    return LearnedFloor(chosen.floor, chosen.slope, n_passes)
+    """The smallest floor that is not really worse than the best.
 
-
-def _walk_down(rows: Rows, lowest: float, imagined: float, max_iter: int) -> Iterator[_Candidate]:
-    """Candidates from the largest floor down, each started from where the last ones point.
-
-    ``lowest`` is the smallest score, ``imagined`` the share of the imagined row.
+    A few candidates far apart come first. Where the smallest of all will not do, those around the
+    choice are looked at.
     """
-    k = rows.n_classes
-    start, slope, loss = None, None, float(np.log(k))
-    # A floor above 1/k would lift what is said to be unlikely above what is known of nothing.
-    for floor in (floor for floor in FLOORS if floor * k <= 1.0):
-        fit = fit_temperature(
-            rows.with_floor(floor),
-            tol=_SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN),
-            max_iter=max_iter,
-            start=start,
+    grid = _Grid(rows, max_iter)
+    best, chosen, n_passes = grid.choose(_COARSE)
+    if chosen.floor == TINY:
+        return LearnedFloor(chosen.floor, chosen.slope, n_passes)
+    above = [floor for floor in _COARSE if floor > best.floor]
+    below = [floor for floor in _COARSE if floor < chosen.floor]
+    around = [floor for floor in FLOORS if below[0] < floor < min([*above, 1.0])]
+    _, chosen, more_passes = grid.choose(around)
+    return LearnedFloor(chosen.floor, chosen.slope, n_passes + more_passes)
+
+
+class _Grid:
+    """The temperature maps of the same rows with different floors."""
+
+    def __init__(self, rows: Rows, max_iter: int) -> None:
+        self.rows = rows
+        self.max_iter = max_iter
+        self.share = np.concatenate([chunk.weight for chunk in rows])
+        self.lowest = min(float(chunk.scores.min()) for chunk in rows)
+        # Scores of exact zeros stand at the logarithm of TINY.
+        has_zeros = self.lowest <= np.log(TINY)
+        self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
+        self.imagined = 1.0 / (rows.total_weight + 1.0) if has_zeros else 0.0
+
+    def choose(self, floors: Sequence[float]) -> tuple[_Candidate, _Candidate, int]:
+        """The best of the floors, the smallest that is not really worse, and the passes spent."""
+        walk = self._walk_down(floors)
+        best = chosen = next(walk)
+        n_passes, n_worse = best.n_passes, 0
+        for candidate in walk:
+            n_passes += candidate.n_passes
+            if candidate.loss <= best.loss:
+                best = chosen = candidate
+                n_worse = 0
+            elif not self._is_really_worse(candidate, best):
+                chosen, n_worse = candidate, 0
+            elif (n_worse := n_worse + 1) == _PATIENCE:
+                break
+        return best, chosen, n_passes
+
+    def _is_really_worse(self, candidate: _Candidate, best: _Candidate) -> bool:
+        error = paired_difference(
+            candidate.row_losses, best.row_losses, self.share, self.rows.total_weight
         )
-        loss = (1.0 - imagined) * fit.solution.loss
-        loss += imagined * _loss_of_wrong_certainty(floor, fit.slope, k)
-        # Where nothing lies below, all smaller floors are this map, and bear one name.
-        last = np.log(floor) <= lowest
-        name = TINY if last else floor
-        yield _Candidate(name, fit.slope, loss, fit.row_losses, fit.solution.n_passes)
-        if last:
-            return
-        start = fit.slope if slope is None else fit.slope**2 / slope
-        slope = fit.slope
+        allowed = max(self.n_errors * error.standard_error, _SMALLEST_GAIN)
+        return candidate.loss - best.loss > allowed
+
+    def _walk_down(self, floors: Sequence[float]) -> Iterator[_Candidate]:
+        """Candidates from the largest floor down, each started from where the last ones point."""
+        k = self.rows.n_classes
+        start, slope, loss = None, None, float(np.log(k))
+        # A floor above 1/k would lift what is said to be unlikely above what is known of nothing.
+        for floor in (floor for floor in floors if floor * k <= 1.0 or floor == floors[-1]):
+            fit = fit_temperature(
+                self.rows.with_floor(floor),
+                tol=_SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN),
+                max_iter=self.max_iter,
+                start=start,
+            )
+            loss = (1.0 - self.imagined) * fit.solution.loss
+            loss += self.imagined * _loss_of_wrong_certainty(floor, fit.slope, k)
+            # Where nothing lies below, all smaller floors are this map, and bear one name.
+            last = np.log(floor) <= self.lowest
+            name = TINY if last else floor
+            yield _Candidate(name, fit.slope, loss, fit.row_losses, fit.solution.n_passes)
+            if last:
+                return
+            start = fit.slope if slope is None else fit.slope**2 / slope
+            slope = fit.slope
 
 
 def _loss_of_wrong_certainty(floor: float, slope: float, n_classes: int) -> float:

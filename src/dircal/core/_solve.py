@@ -30,6 +30,10 @@ _HALVINGS = 40
 # finite optimum the steps shrink quadratically.
 _LONG_STEP = 0.5
 _LONG_STEPS = 3
+# Where a step promises less than this the Hessian hardly changes any more: the next step may use
+# the old one, and does so as long as that lowers the promise by this factor.
+_NEAR = 1e-5
+_WORTH_KEEPING = 0.1
 # Building a preconditioner costs some ten passes, and it ages slowly.
 _PRECONDITIONER_USES = 3
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -121,23 +125,42 @@ def _line_search(look: _Look, point: _Point, step: FloatArray) -> tuple[_Point |
     return None, _HALVINGS
 
 
-@dataclass(frozen=True)
 class _ExactSteps:
-    """Looks at a point with its Hessian."""
+    """Looks at a point with its Hessian, or near the optimum with that of a point before."""
 
-    objective: Objective
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self._solve: _Linear | None = None
+        self._promised = np.inf
 
     def __call__(self, params: FloatArray) -> _Point:
-        at = self.objective.second_order(params)
+        hessian: FloatArray | None = None
+        if self._promised <= _NEAR:
+            loss, gradient = self.objective.loss_and_gradient(params)
+        else:
+            at = self.objective.second_order(params)
+            loss, gradient, hessian = at.loss, at.gradient, at.hessian
 
         def newton_step() -> tuple[FloatArray, int]:
-            return _cholesky_step(self.objective, at.hessian, at.gradient), 0
+            n_passes = 0
+            if hessian is None and self._solve is not None:
+                step = self._solve(-gradient)
+                promised = -0.5 * float(gradient @ step)
+                if promised <= _WORTH_KEEPING * self._promised:
+                    self._promised = promised
+                    return step, n_passes
+                n_passes = 1
+            bent = self.objective.second_order(params).hessian if hessian is None else hessian
+            self._solve = _factorised(self.objective, bent)
+            step = self._solve(-gradient)
+            self._promised = -0.5 * float(gradient @ step)
+            return step, n_passes
 
-        return _Point(params, at.loss, at.gradient, newton_step)
+        return _Point(params, loss, gradient, newton_step)
 
 
-def _cholesky_step(objective: Objective, hessian: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Newton step from the Hessian, scaled to a unit diagonal and damped if it must be."""
+def _factorised(objective: Objective, hessian: FloatArray) -> _Linear:
+    """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
     hessian = hessian.copy()
     for shift in objective.unpenalised_shifts():
         # The gradient has no part along a shift. Giving the direction some curvature of its own
@@ -153,7 +176,8 @@ def _cholesky_step(objective: Objective, hessian: FloatArray, gradient: FloatArr
         except np.linalg.LinAlgError:
             damping = max(10.0 * damping, 1e-14 * len(scale))
         else:
-            return -np.asarray(cho_solve(factor, gradient / scale, check_finite=False)) / scale
+            break
+    return lambda right: np.asarray(cho_solve(factor, right / scale, check_finite=False)) / scale
 
 
 class _StepsByProducts:

@@ -22,8 +22,8 @@ from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
 
-# Elements of the (p, m) array behind a Hessian: small enough to stay in the cache, large enough
-# for the rank-m update to run at full speed.
+# Elements of the array of products behind a Hessian: small enough to stay in the cache, large
+# enough for the matrix product to run at full speed.
 _HESSIAN_ELEMENTS = 131_072
 # One block for each class takes k^3 numbers; beyond this many the diagonal has to do.
 _BLOCK_ELEMENTS = 2**25
@@ -65,6 +65,36 @@ class Structure(Protocol):
         self, proba: FloatArray, weight: FloatArray, scores: FloatArray
     ) -> FloatArray:
         """Blocks (c, q, q) along the diagonal of `curvature`; the diagonal itself is exact."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Unordered pairs (i, j) of ``size`` things, in the order of the upper triangle."""
+
+    size: int
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return self.size * (self.size + 1) // 2
+
+    def products(self, rows: FloatArray) -> FloatArray:
+        """Products (number, m) of the pairs of ``rows`` (size, m)."""
+        result = np.empty((self.number, rows.shape[1]))
+        start = 0
+        for i, row in enumerate(rows):
+            stop = start + self.size - i
+            np.multiply(row, rows[i:], out=result[start:stop])
+            start = stop
+        return result
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Values (..., number) of the pairs as symmetric matrices (..., size, size)."""
+        index = np.empty((self.size, self.size), dtype=np.intp)
+        i, j = np.triu_indices(self.size)
+        index[i, j] = index[j, i] = np.arange(self.number)
+        spread: FloatArray = values[..., index]
+        return spread
 
 
 @dataclass(frozen=True)
@@ -116,25 +146,27 @@ class Full:
         return np.column_stack([free @ scores.T, free.sum(axis=1)]).ravel()
 
     def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
-        """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T."""
-        width = self.n_classes + 1
-        root = np.sqrt(weight)
-        hessian = np.zeros((self.n_params, self.n_params))
-        blocks = np.zeros((self.n_params, width))
-        step = max(64, _HESSIAN_ELEMENTS // self.n_params)
+        """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T.
+
+        With t = (s, 1), the products p_i p_j t_a t_b are symmetric in (i, j) and in (a, b): half
+        of each is enough, and one matrix product sums them over the rows.
+        """
+        free, width = self.n_free, self.n_classes + 1
+        of_classes, of_scores = _Pairs(free), _Pairs(width)
+        pairs = np.zeros((of_classes.number, of_scores.number))
+        single = np.zeros((free, of_scores.number))
+        step = max(64, _HESSIAN_ELEMENTS // of_scores.number)
         for start in range(0, len(weight), step):
             part = slice(start, start + step)
-            extended = np.vstack([scores[:, part], np.ones(len(root[part]))]) * root[part]
-            # One row of `products` per parameter. Its product with itself is the p p^T term, a
-            # symmetric update that BLAS does at half price; with `extended`, the diag(p) term.
-            products = proba[: self.n_free, None, part] * extended
-            products = products.reshape(self.n_params, -1)
-            hessian -= products @ products.T
-            blocks += products @ extended.T
-        for i, block in enumerate(blocks.reshape(self.n_free, width, width)):
-            rows = slice(i * width, (i + 1) * width)
-            hessian[rows, rows] += block
-        return hessian
+            extended = np.vstack([scores[:, part], np.ones(len(weight[part]))])
+            right = of_scores.products(extended * np.sqrt(weight[part])).T
+            pairs += of_classes.products(proba[:free, part]) @ right
+            single += proba[:free, part] @ right
+        # (pairs of classes, pairs of scores) -> (i, j, a, b)
+        hessian = -of_scores.spread(np.moveaxis(of_classes.spread(pairs.T), 0, -1))
+        every = np.arange(free)
+        hessian[every, every] += of_scores.spread(single)
+        return hessian.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
 
     def curvature_blocks(
         self, proba: FloatArray, weight: FloatArray, scores: FloatArray
@@ -260,7 +292,7 @@ class Scalar:
         # all digits where one class has nearly all the mass.
         products = scores - means
         products *= products
-        return np.array([[np.einsum("im,im,m->", products, proba, weight)]])
+        return np.array([[weight @ np.einsum("im,im->m", products, proba)]])
 
     def curvature_blocks(
         self, proba: FloatArray, weight: FloatArray, scores: FloatArray
