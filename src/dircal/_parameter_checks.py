@@ -72,6 +72,7 @@ def check_random_state(value: object) -> np.random.Generator:
 
 
 def _as_numbers(name: str, value: ArrayLike) -> FloatArray:
+    """A copy, as finite float64 numbers."""
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):

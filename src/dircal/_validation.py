@@ -78,6 +78,7 @@ def check_fit(
     _check_values(inputs, weight, input_scale)
     # Rows of weight zero may carry a label that no class has: they count for nothing.
     indices = np.searchsorted(sorted_classes, labels).clip(max=len(sorted_classes) - 1)
+    indices = indices.astype(np.min_scalar_type(len(sorted_classes)))
     return FitData(inputs, indices, weight, sorted_classes, column_classes, names)
 
 

@@ -378,11 +378,10 @@ def _log_beta(alpha: FloatArray) -> FloatArray:
 
 
 def _store(target: object, **arrays: FloatArray) -> None:
-    """Set attributes of a frozen object to copies that cannot be written to."""
-    for name, value in arrays.items():
-        copy = np.array(value, dtype=np.float64)
-        copy.setflags(write=False)
-        object.__setattr__(target, name, copy)
+    """Set attributes of a frozen object, and close the arrays against writing."""
+    for name, array in arrays.items():
+        array.setflags(write=False)
+        object.__setattr__(target, name, array)
 
 
 def _convert(cls: type[T], **arrays: FloatArray) -> T:

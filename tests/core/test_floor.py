@@ -104,10 +104,11 @@ def test_slope_and_passes_are_those_of_the_chosen_floor(counts):
 def test_paired_difference_is_the_textbook_one():
     rng = np.random.default_rng(0)
     a, b = rng.random(30), rng.random(30)
-    result = paired_difference(a, b, np.full(30, 1 / 30), 30.0)
-    assert result.mean == pytest.approx((a - b).mean())
-    assert result.standard_error == pytest.approx((a - b).std(ddof=1) / np.sqrt(30))
+    for share in (None, np.full(30, 1 / 30)):
+        result = paired_difference(a - b, share, 30.0)
+        assert result.mean == pytest.approx((a - b).mean())
+        assert result.standard_error == pytest.approx((a - b).std(ddof=1) / np.sqrt(30))
 
 
 def test_one_row_has_no_standard_error():
-    assert paired_difference(np.ones(1), np.zeros(1), np.ones(1), 1.0).standard_error == np.inf
+    assert paired_difference(np.ones(1), None, 1.0).standard_error == np.inf

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._typing import FloatArray
+from dircal._typing import SmallFloatArray
 from dircal.core._paired import paired_difference
 from dircal.core._rows import Rows
 from dircal.core._simplex import TINY
@@ -56,7 +56,7 @@ class _Candidate:
     floor: float
     slope: float
     loss: float
-    row_losses: FloatArray
+    row_losses: SmallFloatArray
     n_passes: int
 
 
@@ -83,7 +83,6 @@ class _Grid:
     def __init__(self, rows: Rows, max_iter: int) -> None:
         self.rows = rows
         self.max_iter = max_iter
-        self.share = np.concatenate([chunk.weight for chunk in rows])
         self.lowest = min(float(chunk.scores.min()) for chunk in rows)
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
@@ -107,9 +106,8 @@ class _Grid:
         return best, chosen, n_passes
 
     def _is_really_worse(self, candidate: _Candidate, best: _Candidate) -> bool:
-        error = paired_difference(
-            candidate.row_losses, best.row_losses, self.share, self.rows.total_weight
-        )
+        difference = candidate.row_losses - best.row_losses
+        error = paired_difference(difference, self.rows.shares(), self.rows.total_weight)
         allowed = max(self.n_errors * error.standard_error, _SMALLEST_GAIN)
         return candidate.loss - best.loss > allowed
 

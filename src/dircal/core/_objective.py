@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from dircal._typing import FloatArray, IntArray
+from dircal._typing import FloatArray, IntArray, SmallFloatArray
 from dircal.core._penalty import Penalty
 from dircal.core._rows import Chunk, Rows
 from dircal.core._structure import Structure
@@ -26,12 +26,15 @@ __all__ = ["Objective", "SecondOrder"]
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """Loss, gradient (p,), Hessian (p, p) and the likelihood loss of each row at one point."""
+    """Loss, gradient (p,), Hessian (p, p) and the likelihood loss of each row at one point.
+
+    The losses of the rows are for comparing, and kept in single precision.
+    """
 
     loss: float
     gradient: FloatArray
     hessian: FloatArray
-    row_losses: FloatArray
+    row_losses: SmallFloatArray
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Objective:
         row_losses = []
         for chunk, proba, losses in self._pass(params):
             loss += float(chunk.weight @ losses)
-            row_losses.append(losses)
+            row_losses.append(losses.astype(np.float32))
             hessian += self.structure.curvature(proba, chunk.weight, chunk.scores)
             gradient += self._chunk_gradient(chunk, proba)
         return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))

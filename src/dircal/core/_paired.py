@@ -1,10 +1,10 @@
-"""The paired comparison of two sets of per-row losses."""
+"""The paired comparison of two losses on the same rows."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, SmallFloatArray
 
 __all__ = ["PairedDifference", "paired_difference"]
 
@@ -18,16 +18,16 @@ class PairedDifference:
 
 
 def paired_difference(
-    losses: FloatArray, reference: FloatArray, share: FloatArray, total_weight: float
+    difference: FloatArray | SmallFloatArray, share: FloatArray | None, total_weight: float
 ) -> PairedDifference:
-    """Mean of ``losses - reference`` (n,) with weights ``share`` (n,) that sum to one.
+    """Mean of the ``difference`` (n,) of two losses, with weights ``share`` (n,) summing to one.
 
-    ``total_weight`` is the number of rows that the weights stand for; an integer weight counts
-    like so many copies of the row. One row alone says nothing about the error: it is infinite.
+    Without shares all rows count alike. ``total_weight`` is the number of rows that the weights
+    stand for; an integer weight counts like so many copies of the row. One row alone says nothing
+    about the error: it is infinite.
     """
-    difference = losses - reference
-    mean = float(share @ difference)
+    mean = float(np.average(difference, weights=share))
     if total_weight <= 1.0:
         return PairedDifference(mean, np.inf)
-    variance = float(share @ (difference - mean) ** 2) / (total_weight - 1.0)
-    return PairedDifference(mean, float(np.sqrt(variance)))
+    spread = float(np.average((difference - mean) ** 2, weights=share))
+    return PairedDifference(mean, float(np.sqrt(spread / (total_weight - 1.0))))

@@ -159,6 +159,12 @@ class Rows:
         """Whether the scores are kept between passes."""
         return self.source.in_memory
 
+    def shares(self) -> FloatArray | None:
+        """Share of each used row in the weight, in the order of the chunks; None if all alike."""
+        if self.source.sample_weight is None:
+            return None
+        return np.concatenate([chunk.weight for chunk in self.source])
+
     def with_floor(self, floor: float) -> "Rows":
         """The same rows with probabilities raised to ``floor``."""
         return replace(self, log_floor=float(np.log(floor)))

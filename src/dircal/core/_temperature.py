@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._typing import FloatArray
+from dircal._typing import SmallFloatArray
 from dircal.core._objective import Objective, SecondOrder
 from dircal.core._penalty import no_penalty
 from dircal.core._rows import Rows
@@ -26,7 +26,7 @@ class TemperatureFit:
     """The best slope 1/t as a solution, and the loss of each row at the last point looked at."""
 
     solution: Solution
-    row_losses: FloatArray
+    row_losses: SmallFloatArray
 
     @property
     def slope(self) -> float:
