@@ -18,7 +18,7 @@ from dircal.core import Reader, row_slices
 
 __all__ = ["AbstractCalibrator", "limited_blas"]
 
-# Products of matrices up to this many multiplications a pass run on one BLAS thread: handing
+# Products of matrices up to this many multiplications a chunk run on one BLAS thread: handing
 # parts of them to a second one costs more than it saves.
 _ONE_THREAD_WORK = 2e8
 
@@ -30,9 +30,9 @@ def _threadpools() -> threadpoolctl.ThreadpoolController:
 
 
 def limited_blas(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
-    """Context in which BLAS uses one thread, if rows (n, k) of this shape are a small problem."""
-    n_samples, n_classes = shape
-    if n_samples * n_classes**2 > _ONE_THREAD_WORK:
+    """Context in which BLAS uses one thread, if rows (n, k) of this shape make small products."""
+    n_classes = shape[1]
+    if next(row_slices(shape)).stop * n_classes**2 > _ONE_THREAD_WORK:
         return nullcontext()
     limiter: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
     return limiter

@@ -1,0 +1,20 @@
+from threadpoolctl import threadpool_info
+
+from dircal.calibrators._base import limited_blas
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_small_products_run_on_one_blas_thread():
+    before = blas_threads()
+    with limited_blas((10_000_000, 10)):
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+def test_large_products_keep_their_threads():
+    before = blas_threads()
+    with limited_blas((10_000, 1000)):
+        assert blas_threads() == before
