@@ -1,4 +1,4 @@
-"""Rows about Dirichlet calibration and vector scaling."""
+"""Rows about Dirichlet calibration with few classes."""
 
 import warnings
 from dataclasses import dataclass
@@ -6,26 +6,14 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-from _passes import count_passes
 from _problems import FloatArray, Problem, mean_log_loss, problems
 from _timing import Row, race
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from dircal import DirichletCalibrator, VectorScaling
-from dircal.core import (
-    Diagonal,
-    Full,
-    Objective,
-    Reader,
-    Rows,
-    Source,
-    Structure,
-    log_probability,
-    no_penalty,
-)
+from dircal import DirichletCalibrator
 
-__all__ = ["l2_against_sklearn", "many_classes", "odir_against_newton", "odir_against_sms"]
+__all__ = ["l2_against_sklearn", "odir_against_newton", "odir_against_sms"]
 
 _LAM = 1e-3
 _FLOOR = 1e-15
@@ -104,18 +92,6 @@ def odir_against_sms() -> list[Row]:
     ]
 
 
-def many_classes() -> list[Row]:
-    """Fits with 100 classes in units of one loss and gradient of the same structure."""
-    problem = problems(100)[0]
-    classes = np.arange(100)
-    odir = DirichletCalibrator(classes=classes)
-    vector = VectorScaling(classes=classes)
-    return [
-        _in_evaluations(problem, "Dirichlet ODIR", odir, Full(100, 100)),
-        _in_evaluations(problem, "vector scaling", vector, Diagonal(100)),
-    ]
-
-
 def _race_l2(problem: Problem) -> Row:
     ours = _l2_calibrator(problem)
     theirs = _just_accurate_enough(problem, ours, "lbfgs")
@@ -132,34 +108,6 @@ def _race_l2(problem: Problem) -> Row:
         times.theirs,
         1.0 / 5.0,
         theirs.note,
-    )
-
-
-def _in_evaluations(
-    problem: Problem,
-    name: str,
-    calibrator: DirichletCalibrator | VectorScaling,
-    structure: Structure,
-) -> Row:
-    passes = count_passes(lambda: calibrator.fit(problem.proba, problem.labels))
-    rows = Rows(Source(problem.proba, problem.labels, None, Reader(log_probability)))
-    k = problem.n_classes
-    objective = Objective(rows.with_floor(_FLOOR), structure, no_penalty(k))
-    start = structure.pack(np.eye(k, k + 1))
-    times = race(
-        lambda: calibrator.fit(problem.proba, problem.labels),
-        lambda: objective.loss_and_gradient(start),
-    )
-    counted = f"{passes.evaluations} evaluations, {passes.products} Hessian products"
-    return Row(
-        f"{name}, default, k={k}",
-        problem.name,
-        "s",
-        times.ours,
-        "one loss and gradient",
-        times.theirs,
-        None,
-        f"{counted}; {passes.warning}" if passes.warning else counted,
     )
 
 

@@ -25,6 +25,8 @@ _SEED = 0
 _N_SAMPLES = 5000
 # How much too large the generated logits are.
 _OVERCONFIDENCE = 1.7
+# Share of the logit of each even class that belongs to the odd one after it.
+_CONFUSION = 0.3
 
 
 @dataclass(frozen=True)
@@ -63,24 +65,25 @@ def all_networks() -> Iterator[Problem]:
             yield problem
 
 
-def generate(n_samples: int, n_classes: int) -> Problem:
+def generate(n_samples: int, n_classes: int, part: int = 0) -> Problem:
     """Overconfident logits with class bias and confusion of classes in pairs.
 
     The labels are drawn from the softmax of W z + b, with z the logits that the calibrator sees,
     so that the right answer is a Dirichlet map: W shrinks everything and moves mass from each even
-    class to the odd one after it, b favours some classes.
+    class to the odd one after it, b favours some classes. Another ``part`` has other rows of the
+    same map.
     """
-    rng = np.random.default_rng(_SEED)
+    bias = np.random.default_rng(_SEED).normal(scale=0.3, size=n_classes)
+    rng = np.random.default_rng([_SEED, part])
     centres = rng.integers(n_classes, size=n_samples)
-    honest = rng.normal(size=(n_samples, n_classes))
-    honest[np.arange(n_samples), centres] += 2.0 + np.log(n_classes)
-    weights = np.eye(n_classes)
-    even = np.arange(0, n_classes - 1, 2)
-    weights[even + 1, even] = 0.3
-    bias = rng.normal(scale=0.3, size=n_classes)
-    noise = rng.gumbel(size=honest.shape)
-    labels = (honest @ weights.T + bias + noise).argmax(axis=1)
-    logits = _OVERCONFIDENCE * honest
+    logits = rng.normal(size=(n_samples, n_classes))
+    logits[np.arange(n_samples), centres] += 2.0 + np.log(n_classes)
+    honest = logits + bias
+    n_pairs = n_classes // 2
+    honest[:, 1 : 2 * n_pairs : 2] += _CONFUSION * logits[:, 0 : 2 * n_pairs : 2]
+    honest += rng.gumbel(size=honest.shape)
+    labels = honest.argmax(axis=1)
+    logits *= _OVERCONFIDENCE
     return Problem(f"generated k={n_classes}", _softmax(logits), logits, labels)
 
 

@@ -26,7 +26,7 @@ class Row:
 
     name: str
     data: str
-    unit: Literal["s", "passes"]
+    unit: Literal["s", "passes", "GB"]
     ours: float
     yardstick: str
     theirs: float

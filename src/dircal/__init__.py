@@ -17,6 +17,7 @@ from dircal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
+from dircal.explanation import Explanation
 from dircal.parameters import (
     CanonicalParameters,
     GenerativeParameters,
@@ -27,6 +28,7 @@ from dircal.parameters import (
 __all__ = [
     "CanonicalParameters",
     "DirichletCalibrator",
+    "Explanation",
     "GenerativeParameters",
     "IdentityCalibrator",
     "InterpretationPoints",

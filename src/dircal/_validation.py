@@ -5,7 +5,6 @@ Which column belongs to which label is decided here and nowhere else.
 
 import math
 import numbers
-import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.core import row_slices
-from dircal.exceptions import RowSumWarning
+from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
     "FitData",
@@ -378,11 +377,10 @@ def _check_values(
             f"`{name}` must have rows that sum to one; row {row} sums to {total:.6g}. {fix}"
         )
     if farthest > ROW_SUM_QUIET:
-        warnings.warn(
+        warn(
             f"`{name}` has rows that do not sum to one (row {row} sums to {total:.6g}); "
             "they were renormalised.",
             RowSumWarning,
-            stacklevel=4,
         )
 
 

@@ -11,9 +11,13 @@ Invalid input raises a plain ``ValueError``, a call before ``fit`` scikit-learn'
 ``NotFittedError``.
 """
 
+import sys
+import warnings
+from types import FrameType
+
 from sklearn import exceptions as sklearn_exceptions
 
-__all__ = ["ConvergenceWarning", "DircalWarning", "RowSumWarning"]
+__all__ = ["ConvergenceWarning", "DircalWarning", "RowSumWarning", "warn"]
 
 
 class DircalWarning(UserWarning):
@@ -26,3 +30,13 @@ class ConvergenceWarning(DircalWarning, sklearn_exceptions.ConvergenceWarning): 
 
 class RowSumWarning(DircalWarning):
     """Rows of probabilities were renormalised by more than rounding explains."""
+
+
+def warn(message: str, category: type[DircalWarning]) -> None:
+    """Warn at the line of the first caller outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("dircal."):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import threadpoolctl
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
@@ -99,12 +100,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             Rows sum to one; columns follow ``classes_``.
         """
         check_is_fitted(self)
-        inputs, column_classes = check_scores(
-            X,
-            column_classes=self.column_classes_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            input_scale=self.input_scale,
-        )
+        inputs, column_classes = self._check_scores(X)
         read, apply = self._reader(column_order(column_classes)), self._map()
         proba = np.empty(inputs.shape)
         with limited_blas(inputs.shape):
@@ -128,6 +124,15 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         proba = self.predict_proba(X)
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
+
+    def _check_scores(self, X: ArrayLike) -> tuple[npt.NDArray[Any], LabelArray]:
+        """New rows through the door, and the label of each of their columns."""
+        return check_scores(
+            X,
+            column_classes=self.column_classes_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            input_scale=self.input_scale,
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

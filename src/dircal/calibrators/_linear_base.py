@@ -1,6 +1,5 @@
 """What the linear calibrators share: input scale x structure x penalty, solved by the engine."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
@@ -8,11 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._typing import FloatArray, IntArray
+from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import FitData, check_integer, check_number, check_option
 from dircal.calibrators._base import AbstractCalibrator, column_order
 from dircal.core import (
     TINY,
+    Effects,
     Full,
     LearnedFloor,
     Objective,
@@ -28,12 +28,19 @@ from dircal.core import (
     learn_floor,
     log_probability,
     log_softmax,
+    measure_effects,
     minimise,
     no_penalty,
     off_diagonal,
     softmax,
 )
-from dircal.exceptions import ConvergenceWarning
+from dircal.exceptions import ConvergenceWarning, warn
+from dircal.explanation import (
+    Explanation,
+    FitRecord,
+    TemperatureComparison,
+    make_explanation,
+)
 from dircal.parameters import (
     CanonicalParameters,
     GenerativeParameters,
@@ -59,6 +66,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
     clip_: float
     n_iter_: int
     _status: Status
+    _record: FitRecord
 
     _reads_raw_logits: ClassVar[bool]
     """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
@@ -120,6 +128,47 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         """
         return self.canonical_parameters().interpretation_points(eps)
 
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """What the fitted map corrects, in sentences and a small table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes), optional
+            Rows on which the effects are measured; by default the fitting rows.
+
+        Returns
+        -------
+        explanation : Explanation
+            Print it to read it; its attributes hold the numbers.
+        """
+        check_is_fitted(self)
+        record, name = self._record, type(self).__name__
+        if X is None:
+            return make_explanation(
+                name,
+                "the fitting rows",
+                record.n_rows,
+                record.effects,
+                self.classes_,
+                record.observed,
+                record.comparison,
+            )
+        inputs, column_classes = self._check_scores(X)
+        read = Reader(self._transform(), column_order(column_classes))
+        unknown = np.zeros(len(inputs), dtype=np.uint8)
+        structure, params = self._structure_and_params()
+        effects = measure_effects(
+            Source(inputs, unknown, None, read),
+            self._log_floor(),
+            structure,
+            params,
+            1.0 / record.comparison.temperature,
+            len(self.classes_),
+        )
+        return make_explanation(
+            name, "the given rows", len(inputs), effects, self.classes_, None, record.comparison
+        )
+
     def _check_parameters(self) -> None:
         check_number("tol", self.tol, above=0.0)
         check_integer("max_iter", self.max_iter, at_least=1)
@@ -142,7 +191,13 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         if start.floor > 0.0:
             rows = rows.with_floor(start.floor)
         structure = self._structure(rows.n_classes)
-        solution = self._solve(rows, structure, start.slope)
+        temperature = fit_temperature(
+            rows, tol=self.tol, max_iter=self.max_iter, start=start.slope
+        ).solution
+        # One slope has its own solver. The others start from the rough slope, which is moderate
+        # also where the best one is at infinity.
+        only_slope = structure.n_params == 1
+        solution = temperature if only_slope else self._solve(rows, structure, start.slope)
         weights = structure.unpack(solution.params)
         return {
             "coef_": weights[:, :-1].copy(),
@@ -150,6 +205,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             "clip_": start.floor,
             "n_iter_": solution.n_iter,
             "_status": solution.status,
+            "_record": self._remember(rows, structure, solution, temperature),
         }
 
     def _choose_floor(self, rows: Rows) -> LearnedFloor:
@@ -168,6 +224,26 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         start = structure.pack(slope * np.eye(k, k + 1))
         return minimise(objective, start, tol=self.tol, max_iter=self.max_iter)
 
+    def _remember(
+        self, rows: Rows, structure: Structure, solution: Solution, temperature: Solution
+    ) -> FitRecord:
+        """What `explain` will need of the fitting rows."""
+        slope = float(temperature.params[0])
+        more = structure.n_params - len(structure.flat) - 1
+        observed = np.zeros(rows.n_classes)
+        for chunk in rows.source:
+            np.add.at(observed, chunk.labels, chunk.weight)
+        effects: Effects | None = None
+        uncalibrated, tempered, loss = None, temperature.loss, solution.loss
+        if more > 0:
+            effects = measure_effects(
+                rows.source, rows.log_floor, structure, solution.params, slope, rows.n_classes
+            )
+            uncalibrated, tempered, loss = effects.losses
+        ratio = 2.0 * rows.total_weight * (tempered - loss)
+        comparison = TemperatureComparison(1.0 / slope, uncalibrated, tempered, loss, ratio, more)
+        return FitRecord(rows.total_weight, observed, effects, comparison)
+
     @abstractmethod
     def _structure(self, n_classes: int) -> Structure:
         """Which entries of W and b are free."""
@@ -182,12 +258,17 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         return None if self._reads_raw_logits else log_softmax
 
     def _reader(self, columns: IntArray | None) -> Reader:
-        log_floor = float(np.log(self.clip_)) if self.clip_ > 0.0 else -np.inf
-        return Reader(self._transform(), columns, log_floor)
+        return Reader(self._transform(), columns, self._log_floor())
+
+    def _log_floor(self) -> float:
+        return float(np.log(self.clip_)) if self.clip_ > 0.0 else -np.inf
+
+    def _structure_and_params(self) -> tuple[Structure, FloatArray]:
+        structure = self._structure(len(self.classes_))
+        return structure, structure.pack(np.column_stack([self.coef_, self.intercept_]))
 
     def _map(self) -> Callable[[FloatArray], FloatArray]:
-        structure = self._structure(len(self.classes_))
-        params = structure.pack(np.column_stack([self.coef_, self.intercept_]))
+        structure, params = self._structure_and_params()
         return lambda scores: softmax(structure.logits(params, scores))
 
     def _warn_about_fit(self) -> None:
@@ -205,7 +286,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warn(message, ConvergenceWarning)
 
     _why_infinite: ClassVar[str] = (
         "an unpenalised direction separates some classes without error "

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from dircal._typing import InputScale
 from dircal.calibrators._linear_base import AbstractLinearCalibrator, Clip
-from dircal.core import Penalty, Rows, Scalar, Solution, Structure, fit_temperature, no_penalty
+from dircal.core import Penalty, Scalar, Structure, no_penalty
 
 __all__ = ["TemperatureScaling"]
 
@@ -112,7 +112,3 @@ class TemperatureScaling(AbstractLinearCalibrator):
     def _penalty(self, n_classes: int, n: float) -> Penalty:
         del n
         return no_penalty(n_classes)
-
-    def _solve(self, rows: Rows, structure: Structure, slope: float) -> Solution:
-        del structure
-        return fit_temperature(rows, tol=self.tol, max_iter=self.max_iter, start=slope).solution

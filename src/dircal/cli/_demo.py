@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -13,11 +12,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
-from dircal import calibrators
+from dircal import Explanation, calibrators
 from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import ConvergenceWarning
 
-__all__ = ["DATASET", "CalibratorResult", "ClassifierResult", "MapReading", "run_classifiers"]
+__all__ = ["DATASET", "CalibratorResult", "ClassifierResult", "run_classifiers"]
 
 DATASET = "handwritten digits (1797 images of 8 x 8 pixels, 10 classes)"
 # Probabilities of zero are counted as this in the log-loss, as the paper does.
@@ -36,24 +35,16 @@ class CalibratorResult:
 
 
 @dataclass(frozen=True)
-class MapReading:
-    """What the fitted maps say: the temperature, and each class before and after (k,)."""
-
-    temperature: float
-    clip: float
-    classes: LabelArray
-    before: FloatArray
-    after: FloatArray
-    observed: FloatArray
-
-
-@dataclass(frozen=True)
 class ClassifierResult:
-    """One classifier with all its calibrators, the uncalibrated one first."""
+    """One classifier with all its calibrators, the uncalibrated one first.
+
+    The explanation and the floor are those of the Dirichlet map.
+    """
 
     name: str
     calibrators: list[CalibratorResult]
-    reading: MapReading
+    explanation: Explanation
+    clip: float
 
 
 def run_classifiers() -> Iterator[ClassifierResult]:
@@ -103,12 +94,4 @@ def _calibrate(
             )
         )
     dirichlet = fitted["DirichletCalibrator"]
-    reading = MapReading(
-        fitted["TemperatureScaling"].temperature_,
-        dirichlet.clip_,
-        dirichlet.classes_,
-        fitted["IdentityCalibrator"].predict_proba(proba).mean(axis=0),
-        dirichlet.predict_proba(proba).mean(axis=0),
-        np.array([np.mean(y_test == label) for label in dirichlet.classes_]),
-    )
-    return ClassifierResult(name, results, reading)
+    return ClassifierResult(name, results, dirichlet.explain(), dirichlet.clip_)

@@ -1,16 +1,16 @@
 """The words and tables of the demonstration."""
 
-import numpy as np
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dircal.cli._demo import CalibratorResult, ClassifierResult, MapReading
+from dircal.cli._demo import CalibratorResult, ClassifierResult
 
 __all__ = ["show_classifier", "show_introduction", "show_reading"]
 
-# Classes whose mean probability moved most, told one by one.
-_CLASSES_TOLD = 3
+# A floor below this is the paper's, and no news.
+_TAKEN_AT_ITS_WORD = 1e-300
 
 
 def show_introduction(console: Console, dataset: str) -> None:
@@ -18,7 +18,7 @@ def show_introduction(console: Console, dataset: str) -> None:
     console.print(f"\n[bold]dircal[/bold] on {dataset}.")
     console.print(
         "Each classifier is trained on 30 % of the rows; the calibrators are fitted on 35 % that "
-        "it has not seen\nand measured on the remaining 35 %.\n"
+        "it has not seen, and measured on the remaining 35 %.\n"
     )
 
 
@@ -41,8 +41,9 @@ def show_classifier(console: Console, result: ClassifierResult) -> None:
     for row in result.calibrators:
         if row.warning is not None:
             console.print(f"  [yellow]{row.name}:[/yellow] {row.warning}", highlight=False)
-    for sentence in _sentences(result.reading):
-        console.print(f"  {sentence}", highlight=False)
+    console.print("  What the Dirichlet map says:")
+    for sentence in _sentences(result):
+        console.print(Padding(f"- {sentence}", (0, 0, 0, 2)), highlight=False)
     console.print()
 
 
@@ -50,8 +51,8 @@ def show_reading(console: Console) -> None:
     """How to read the tables."""
     console.print(
         "Log-loss and Brier score are lower for better probabilities; the change is against no "
-        "calibration\n(IdentityCalibrator). Given probabilities, MatrixScaling reads their "
-        "logarithms and is then the same map\nas DirichletCalibrator; it differs on logits."
+        "calibration (IdentityCalibrator). Given probabilities, MatrixScaling reads their "
+        "logarithms and is then the same map as DirichletCalibrator; it differs on logits."
     )
 
 
@@ -62,19 +63,11 @@ def _change(row: CalibratorResult, uncalibrated: CalibratorResult) -> Text:
     return Text(f"{change:+.0%}", style="green" if change < 0 else "red")
 
 
-def _sentences(reading: MapReading) -> list[str]:
-    """What was wrong with the classifier, in the light of the fitted maps."""
-    confidence = "overconfident" if reading.temperature > 1.0 else "underconfident"
-    sentences = [f"Temperature {reading.temperature:.2f}: the classifier is {confidence}."]
-    if reading.clip > 1e-300:
+def _sentences(result: ClassifierResult) -> list[str]:
+    """What was wrong with the classifier, in the light of its Dirichlet map."""
+    sentences = result.explanation.sentences()
+    if result.clip > _TAKEN_AT_ITS_WORD:
         sentences.append(
-            f"Probabilities below {reading.clip:.0e} are not taken at their word: "
-            "they are read as that."
+            f"Probabilities below {result.clip:.0e} are not taken at their word, but read as that."
         )
-    moved = np.abs(reading.after - reading.before).argsort()[::-1][:_CLASSES_TOLD]
-    told = "; ".join(
-        f"{reading.classes[j]}: {reading.before[j]:.3f} -> {reading.after[j]:.3f} "
-        f"(observed {reading.observed[j]:.3f})"
-        for j in moved
-    )
-    return [*sentences, f"Mean probability before and after the Dirichlet map, class {told}."]
+    return sentences

@@ -17,9 +17,10 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_rows`, `_structure`, `_penalty`, `_objective`, `_solve`,
-`_temperature`, `_paired`, `_floor`.
+`_temperature`, `_paired`, `_floor`, `_effects`.
 """
 
+from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
 from dircal.core._objective import Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
@@ -35,6 +36,7 @@ __all__ = [
     "TINY",
     "Chunk",
     "Diagonal",
+    "Effects",
     "Full",
     "LearnedFloor",
     "Objective",
@@ -54,11 +56,13 @@ __all__ = [
     "learn_floor",
     "log_probability",
     "log_softmax",
+    "measure_effects",
     "minimise",
     "no_penalty",
     "normalise",
     "off_diagonal",
     "paired_difference",
     "row_slices",
+    "shifts_of_pairs",
     "softmax",
 ]

@@ -1,0 +1,186 @@
+"""Fits that are run in a process of their own, so that its peak memory is theirs alone.
+
+    python benchmarks/_alone.py TASK FOLDER
+
+reads the data in FOLDER, prints a line for each pass over the rows and at last its findings as
+JSON. `run_alone` is the other end.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from _problems import FloatArray
+
+from dircal import DirichletCalibrator
+from dircal.core import Chunk, Full, Objective, Rows
+
+__all__ = ["INPUTS", "LABELS", "TOL", "Say", "run_alone"]
+
+Say = Callable[[str], None]
+
+INPUTS, LABELS = "inputs.npy", "labels.npy"
+TOL = 1e-10
+"""Promised accuracy of the objective with very many classes."""
+_N_PREDICTED = 1_000_000
+_REPEATS = 3
+
+
+def run_alone(task: str, folder: Path, say: Say) -> dict[str, Any]:
+    """Findings of ``task`` on the data in ``folder``; ``say`` is told how far it is."""
+    command = [sys.executable, __file__, task, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = ""
+        for line in process.stdout:
+            say(line.strip())
+    if process.returncode != 0:
+        raise RuntimeError(f"The process for {task!r} ended with {process.returncode}.")
+    findings: dict[str, Any] = json.loads(line)
+    return findings
+
+
+def _many_classes(folder: Path) -> dict[str, Any]:
+    """Default ODIR on logits: peak memory, and the loss against time."""
+    inputs, labels = np.load(folder / INPUTS), np.load(folder / LABELS)
+    classes = np.arange(inputs.shape[1])
+    calibrator = DirichletCalibrator(input_scale="logit", tol=TOL, classes=classes)
+    watch = _Watch()
+    with watch.watching(), _saying_passes() as passes:
+        began = time.perf_counter()
+        converged = _fit_quietly(calibrator, inputs, labels)
+        seconds = time.perf_counter() - began
+    return {
+        "gigabytes": _peak_gigabytes(),
+        "seconds": seconds,
+        "passes": len(passes),
+        "iterations": calibrator.n_iter_,
+        "converged": converged,
+        "evaluation_seconds": watch.durations,
+        "elapsed": [end - began for end in watch.ends],
+        "losses": watch.losses,
+        "best_loss": watch.loss_of(calibrator),
+    }
+
+
+def _many_rows(folder: Path) -> dict[str, Any]:
+    """The default fit on a memory map, one loss and gradient, and a slice of predictions."""
+    inputs, labels = np.load(folder / INPUTS, mmap_mode="r"), np.load(folder / LABELS)
+    calibrator = DirichletCalibrator()
+    watch = _Watch()
+    with watch.watching(), _saying_passes() as passes:
+        seconds = _seconds(lambda: calibrator.fit(inputs, labels))
+    fitted = _peak_gigabytes()
+    predicting = _seconds(lambda: calibrator.predict_proba(inputs[:_N_PREDICTED]))
+    return {
+        "gigabytes": fitted,
+        "seconds": seconds,
+        "passes": len(passes),
+        "iterations": calibrator.n_iter_,
+        "predict_rows": _N_PREDICTED,
+        "predict_seconds": predicting,
+        "predict_gigabytes": _peak_gigabytes(),
+        "evaluation_seconds": [
+            _seconds(lambda: watch.loss_of(calibrator)) for _ in range(_REPEATS)
+        ],
+    }
+
+
+class _Watch:
+    """The objective of a full matrix during a fit: when and how long it was evaluated."""
+
+    def __init__(self) -> None:
+        self.objective: Objective | None = None
+        self.durations: list[float] = []
+        self.ends: list[float] = []
+        self.losses: list[float] = []
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Write down every loss and gradient, and remember whose Hessian was asked for."""
+        evaluate, bend = Objective.loss_and_gradient, Objective.second_order
+
+        def evaluation(objective: Objective, params: FloatArray) -> tuple[float, FloatArray]:
+            began = time.perf_counter()
+            loss, gradient = evaluate(objective, params)
+            self._remember(objective)
+            self.ends.append(time.perf_counter())
+            self.durations.append(self.ends[-1] - began)
+            self.losses.append(loss)
+            return loss, gradient
+
+        def second_order(objective: Objective, params: FloatArray) -> object:
+            self._remember(objective)
+            return bend(objective, params)
+
+        with (
+            mock.patch.object(Objective, "loss_and_gradient", evaluation),
+            mock.patch.object(Objective, "second_order", second_order),
+        ):
+            yield
+
+    def loss_of(self, calibrator: DirichletCalibrator) -> float:
+        """The watched objective at the fitted map; takes one loss and gradient."""
+        assert self.objective is not None
+        weights = np.column_stack([calibrator.coef_, calibrator.intercept_])
+        loss, _ = self.objective.loss_and_gradient(self.objective.structure.pack(weights))
+        return loss
+
+    def _remember(self, objective: Objective) -> None:
+        if isinstance(objective.structure, Full):
+            self.objective = objective
+
+
+@contextmanager
+def _saying_passes() -> Iterator[list[float]]:
+    """Print a line for each pass over the rows, and list when it began."""
+    began: list[float] = []
+    read = Rows.__iter__
+
+    def counted(rows: Rows) -> Iterator[Chunk]:
+        began.append(time.perf_counter())
+        print(f"pass {len(began)}, {began[-1] - began[0]:.0f} s", flush=True)
+        return read(rows)
+
+    with mock.patch.object(Rows, "__iter__", counted):
+        yield began
+
+
+def _fit_quietly(calibrator: DirichletCalibrator, inputs: Any, labels: Any) -> bool:
+    """Whether the fit ended without a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        calibrator.fit(inputs, labels)
+    return not caught
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def _peak_gigabytes() -> float:
+    """Largest resident memory of this process so far, pages of mapped files included."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # On Linux `getrusage` also counts what the parent had in memory when it started us.
+        lines = status.read_text(encoding="ascii").splitlines()
+        peak = next(line.split()[1] for line in lines if line.startswith("VmHWM:"))
+        return int(peak) * 1024 / 1e9
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+
+
+if __name__ == "__main__":
+    tasks = {"many_classes": _many_classes, "many_rows": _many_rows}
+    print(json.dumps(tasks[sys.argv[1]](Path(sys.argv[2]))))

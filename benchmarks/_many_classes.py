@@ -1,0 +1,135 @@
+"""Rows about 100 classes: whole fits in units of one loss and gradient, and beside SMS."""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from _passes import count_passes
+from _problems import Problem, problems
+from _timing import Row, race
+from threadpoolctl import threadpool_limits
+
+from dircal import DirichletCalibrator, VectorScaling
+from dircal.core import (
+    Diagonal,
+    Full,
+    Objective,
+    Reader,
+    Rows,
+    Source,
+    Structure,
+    log_probability,
+    no_penalty,
+)
+
+__all__ = ["first_evaluation", "many_classes", "many_classes_against_sms"]
+
+_N_CLASSES = 100
+_FLOOR = 1e-15
+_MOST_EVALUATIONS = 250.0
+# How much weaker than the default the weak penalty is.
+_WEAKER = 0.01
+
+
+def many_classes() -> list[Row]:
+    """Fits with 100 classes in units of one loss and gradient of the same structure."""
+    networks = problems(_N_CLASSES)
+    rows = [_odir(problem) for problem in networks]
+    for problem in networks:
+        rows += [_odir_floor_learned(problem), _weak_odir(problem), _l2(problem)]
+    return [*rows, _vector_scaling(networks[0])]
+
+
+def many_classes_against_sms() -> list[Row]:
+    """The default fit, floor included, beside structured matrix scaling, if that is installed."""
+    if find_spec("probmetrics") is None:
+        return []
+    # Imported here because it is optional; what it loads does not know the limit on threads yet.
+    get_calibrator = import_module("probmetrics.calibrators").get_calibrator
+    with threadpool_limits(1):
+        return [_race_sms(problem, get_calibrator("logistic")) for problem in problems(_N_CLASSES)]
+
+
+def first_evaluation(problem: Problem, structure: Structure) -> Callable[[], object]:
+    """One loss and gradient at the identity, on scores that are in memory already."""
+    rows = Rows(Source(problem.proba, problem.labels, None, Reader(log_probability)))
+    k = problem.n_classes
+    objective = Objective(rows.with_floor(_FLOOR), structure, no_penalty(k))
+    start = structure.pack(np.eye(k, k + 1))
+    return lambda: objective.loss_and_gradient(start)
+
+
+def _odir(problem: Problem) -> Row:
+    calibrator = DirichletCalibrator(clip=_FLOOR, classes=np.arange(_N_CLASSES))
+    return _in_evaluations(problem, "Dirichlet ODIR", calibrator, _MOST_EVALUATIONS)
+
+
+def _odir_floor_learned(problem: Problem) -> Row:
+    calibrator = DirichletCalibrator(classes=np.arange(_N_CLASSES))
+    return _in_evaluations(problem, "Dirichlet ODIR, floor learned", calibrator)
+
+
+def _weak_odir(problem: Problem) -> Row:
+    k, n = problem.n_classes, len(problem.labels)
+    calibrator = DirichletCalibrator(
+        lam=_WEAKER * (k * (k - 1)) ** 2 / n,
+        mu=_WEAKER * k**2 / n,
+        clip=_FLOOR,
+        classes=np.arange(k),
+    )
+    return _in_evaluations(problem, "Dirichlet ODIR, lam and mu / 100", calibrator)
+
+
+def _l2(problem: Problem) -> Row:
+    calibrator = DirichletCalibrator(penalty="l2", clip=_FLOOR, classes=np.arange(_N_CLASSES))
+    return _in_evaluations(problem, "Dirichlet L2, lam=1e-3", calibrator)
+
+
+def _vector_scaling(problem: Problem) -> Row:
+    calibrator = VectorScaling(classes=np.arange(_N_CLASSES))
+    return _in_evaluations(problem, "vector scaling, floor learned", calibrator)
+
+
+def _in_evaluations(
+    problem: Problem,
+    name: str,
+    calibrator: DirichletCalibrator | VectorScaling,
+    target: float | None = None,
+) -> Row:
+    def fit() -> object:
+        return calibrator.fit(problem.proba, problem.labels)
+
+    k = problem.n_classes
+    structure = Diagonal(k) if isinstance(calibrator, VectorScaling) else Full(k, k)
+    passes = count_passes(fit)
+    times = race(fit, first_evaluation(problem, structure))
+    counted = f"{passes.evaluations} evaluations, {passes.products} Hessian products"
+    return Row(
+        f"{name}, k={k}",
+        problem.name,
+        "s",
+        times.ours,
+        "one loss and gradient",
+        times.theirs,
+        target,
+        f"{counted}; {passes.warning}" if passes.warning else counted,
+    )
+
+
+def _race_sms(problem: Problem, sms: Any) -> Row:
+    ours = DirichletCalibrator(classes=np.arange(problem.n_classes))
+    times = race(
+        lambda: ours.fit(problem.proba, problem.labels),
+        lambda: sms.fit(problem.proba, problem.labels),
+    )
+    return Row(
+        f"Dirichlet ODIR, floor learned, k={problem.n_classes}",
+        problem.name,
+        "s",
+        times.ours,
+        "probmetrics SMS",
+        times.theirs,
+        1.0,
+    )
