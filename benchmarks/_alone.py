@@ -2,7 +2,7 @@
 
     python benchmarks/_alone.py TASK FOLDER
 
-reads the data in FOLDER, prints a line for each pass over the rows and at last its findings as
+reads the data in FOLDER, prints a line at each pass over the rows and at last its findings as
 JSON. `run_alone` is the other end.
 """
 
@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from _passes import Passes, count_passes
 from _problems import FloatArray
 
 from dircal import DirichletCalibrator
-from dircal.core import Chunk, Full, Objective, Rows
+from dircal.core import Full, Objective
 
 __all__ = ["INPUTS", "LABELS", "TOL", "Say", "run_alone"]
 
@@ -55,16 +55,15 @@ def _many_classes(folder: Path) -> dict[str, Any]:
     classes = np.arange(inputs.shape[1])
     calibrator = DirichletCalibrator(input_scale="logit", tol=TOL, classes=classes)
     watch = _Watch()
-    with watch.watching(), _saying_passes() as passes:
-        began = time.perf_counter()
-        converged = _fit_quietly(calibrator, inputs, labels)
-        seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    with watch.watching():
+        passes = count_passes(lambda: calibrator.fit(inputs, labels), _say)
+    seconds = time.perf_counter() - began
     return {
         "gigabytes": _peak_gigabytes(),
         "seconds": seconds,
-        "passes": len(passes),
-        "iterations": calibrator.n_iter_,
-        "converged": converged,
+        "passes": str(passes),
+        "converged": not passes.warning,
         "evaluation_seconds": watch.durations,
         "elapsed": [end - began for end in watch.ends],
         "losses": watch.losses,
@@ -77,22 +76,26 @@ def _many_rows(folder: Path) -> dict[str, Any]:
     inputs, labels = np.load(folder / INPUTS, mmap_mode="r"), np.load(folder / LABELS)
     calibrator = DirichletCalibrator()
     watch = _Watch()
-    with watch.watching(), _saying_passes() as passes:
-        seconds = _seconds(lambda: calibrator.fit(inputs, labels))
+    began = time.perf_counter()
+    with watch.watching():
+        passes = count_passes(lambda: calibrator.fit(inputs, labels), _say)
+    seconds = time.perf_counter() - began
     fitted = _peak_gigabytes()
     predicting = _seconds(lambda: calibrator.predict_proba(inputs[:_N_PREDICTED]))
     return {
         "gigabytes": fitted,
         "seconds": seconds,
-        "passes": len(passes),
-        "iterations": calibrator.n_iter_,
-        "predict_rows": _N_PREDICTED,
+        "passes": str(passes),
         "predict_seconds": predicting,
         "predict_gigabytes": _peak_gigabytes(),
         "evaluation_seconds": [
             _seconds(lambda: watch.loss_of(calibrator)) for _ in range(_REPEATS)
         ],
     }
+
+
+def _say(passes: Passes) -> None:
+    print(passes, flush=True)
 
 
 class _Watch:
@@ -138,29 +141,6 @@ class _Watch:
     def _remember(self, objective: Objective) -> None:
         if isinstance(objective.structure, Full):
             self.objective = objective
-
-
-@contextmanager
-def _saying_passes() -> Iterator[list[float]]:
-    """Print a line for each pass over the rows, and list when it began."""
-    began: list[float] = []
-    read = Rows.__iter__
-
-    def counted(rows: Rows) -> Iterator[Chunk]:
-        began.append(time.perf_counter())
-        print(f"pass {len(began)}, {began[-1] - began[0]:.0f} s", flush=True)
-        return read(rows)
-
-    with mock.patch.object(Rows, "__iter__", counted):
-        yield began
-
-
-def _fit_quietly(calibrator: DirichletCalibrator, inputs: Any, labels: Any) -> bool:
-    """Whether the fit ended without a warning."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        calibrator.fit(inputs, labels)
-    return not caught
 
 
 def _seconds(call: Callable[[], object]) -> float:

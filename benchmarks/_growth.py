@@ -73,7 +73,13 @@ def _exponents(grows: str, points: list[_Point]) -> dict[str, float]:
 
 def _cells(point: _Point) -> tuple[str, ...]:
     fit, evaluation = show_amount(point.fit, "s"), show_amount(point.evaluation, "s")
-    return (f"{point.n:,}".replace(",", " "), str(point.k), fit, evaluation, show_ratio(point.ratio))
+    return (
+        f"{point.n:,}".replace(",", " "),
+        str(point.k),
+        fit,
+        evaluation,
+        show_ratio(point.ratio),
+    )
 
 
 def _exponent_cells(grows: str, exponents: dict[str, float]) -> tuple[str, ...]:

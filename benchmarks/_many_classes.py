@@ -105,7 +105,6 @@ def _in_evaluations(
     structure = Diagonal(k) if isinstance(calibrator, VectorScaling) else Full(k, k)
     passes = count_passes(fit)
     times = race(fit, first_evaluation(problem, structure))
-    counted = f"{passes.evaluations} evaluations, {passes.products} Hessian products"
     return Row(
         f"{name}, k={k}",
         problem.name,
@@ -114,7 +113,7 @@ def _in_evaluations(
         "one loss and gradient",
         times.theirs,
         target,
-        f"{counted}; {passes.warning}" if passes.warning else counted,
+        str(passes),
     )
 
 

@@ -24,10 +24,19 @@ class Passes:
     products: int = 0
     warning: str = ""
 
+    def __str__(self) -> str:
+        counted = f"{self.evaluations} evaluations, {self.products} Hessian products"
+        return f"{counted}; {self.warning}" if self.warning else counted
 
-def count_passes(fit: Callable[[], object]) -> Passes:
-    """Passes that calling ``fit`` makes, and the first sentence of a warning it gives."""
-    with _counting() as passes, warnings.catch_warnings(record=True) as caught:
+
+def count_passes(
+    fit: Callable[[], object], say: Callable[[Passes], object] = lambda passes: None
+) -> Passes:
+    """Passes that calling ``fit`` makes, and the first sentence of a warning it gives.
+
+    ``say`` is called at each of them.
+    """
+    with _counting(say) as passes, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit()
     if caught:
@@ -36,12 +45,13 @@ def count_passes(fit: Callable[[], object]) -> Passes:
 
 
 @contextmanager
-def _counting() -> Iterator[Passes]:
+def _counting(say: Callable[[Passes], object]) -> Iterator[Passes]:
     passes = Passes()
 
     def evaluation(method: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any) -> Any:
             passes.evaluations += 1
+            say(passes)
             return method(*args)
 
         return counted
@@ -49,10 +59,12 @@ def _counting() -> Iterator[Passes]:
     def product(method: Callable[..., Any]) -> Callable[..., Any]:
         def prepared(*args: Any) -> Any:
             passes.evaluations += 1
+            say(passes)
             multiply = method(*args)
 
             def counted(vector: Any) -> Any:
                 passes.products += 1
+                say(passes)
                 return multiply(vector)
 
             return counted

@@ -2,6 +2,7 @@
 
 import json
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +31,7 @@ class Series:
 
     title: str
     columns: tuple[str, ...]
-    cells: list[tuple[str, ...]]
+    cells: Sequence[tuple[str, ...]]
     data: list[dict[str, Any]]
 
 
@@ -147,7 +148,7 @@ def _small_table(series: Series) -> Table:
     return table
 
 
-def _markdown(columns: tuple[str, ...], cells: list[tuple[str, ...]]) -> str:
+def _markdown(columns: tuple[str, ...], cells: Sequence[tuple[str, ...]]) -> str:
     lines = [columns, tuple("---" for _ in columns), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -6,30 +6,53 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling, VectorScaling
+from dircal import (
+    DirichletCalibrator,
+    GenerativeParameters,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from dircal.exceptions import ConvergenceWarning
 
 TINY = np.finfo(float).tiny
-
-
-def draw(rng, weights, n):
-    """Rows of the simplex, and labels drawn from the linear map with these weights."""
-    proba = softmax(rng.normal(scale=1.5, size=(n, len(weights))), axis=1)
-    truth = softmax(np.log(proba) @ weights[:, :-1].T + weights[:, -1], axis=1)
-    y = (np.log(truth) + rng.gumbel(size=truth.shape)).argmax(axis=1)
-    return proba, truth, y
 
 
 def mean_loss(proba, y):
     return -np.log(np.clip(proba[np.arange(len(y)), y], 1e-15, None)).mean()
 
 
+def diagonal(slopes, pi):
+    """Dirichlet distributions whose calibration map has these slopes and no other entries."""
+    return GenerativeParameters(1.0 + np.diag(slopes), pi)
+
+
 CASES = {
-    "temperature, k = 5": (TemperatureScaling(clip=TINY), 5, 1),
-    "vector, k = 4": (VectorScaling(clip=TINY), 4, 7),
-    "Dirichlet, k = 2": (DirichletCalibrator(penalty="none", clip=TINY), 2, 3),
-    "Dirichlet, k = 3": (DirichletCalibrator(penalty="none", clip=TINY), 3, 8),
-    "matrix, k = 4": (MatrixScaling(penalty="none", clip=TINY), 4, 15),
+    "temperature, k = 5": (
+        TemperatureScaling(clip=TINY),
+        diagonal(np.full(5, 0.6), np.full(5, 0.2)),
+        1,
+    ),
+    "vector, k = 4": (
+        VectorScaling(clip=TINY),
+        diagonal([0.6, 0.7, 0.5, 0.9], [0.2, 0.3, 0.25, 0.25]),
+        7,
+    ),
+    "Dirichlet, k = 2": (
+        DirichletCalibrator(penalty="none", clip=TINY),
+        GenerativeParameters([[2.0, 1.3], [0.8, 1.9]], [0.4, 0.6]),
+        3,
+    ),
+    "Dirichlet, k = 3": (
+        DirichletCalibrator(penalty="none", clip=TINY),
+        GenerativeParameters([[2, 1, 1.2], [0.7, 1.9, 1], [1, 1.4, 2.5]], [0.3, 0.4, 0.3]),
+        8,
+    ),
+    "matrix, k = 4": (
+        MatrixScaling(penalty="none", clip=TINY),
+        GenerativeParameters(np.eye(4) + 0.8 + np.tri(4) / 5, np.full(4, 0.25)),
+        15,
+    ),
 }
 
 
@@ -37,19 +60,15 @@ CASES = {
 def test_likelihood_ratios_have_the_mean_of_their_degrees_of_freedom(name, record):
     """Wilks: twice the gain in likelihood over the truth is chi-square with as many degrees of
     freedom as parameters. A solver that stops early gains less; a wrong gradient, anything."""
-    calibrator, k, freedom = CASES[name]
+    calibrator, truth, freedom = CASES[name]
     rng = np.random.default_rng(list(CASES).index(name))
     n, n_sets = 4000, 400
-    weights = np.eye(k, k + 1) * 0.6
-    if freedom > 1:
-        weights[:, -1] = rng.normal(scale=0.3, size=k)
-    if freedom == k**2 - 1:
-        weights[:, :-1] += rng.normal(scale=0.1, size=(k, k))
     ratios = []
     for _ in range(n_sets):
-        proba, truth, y = draw(rng, weights, n)
-        fitted = calibrator.fit(proba, y)
-        ratios.append(2 * n * (mean_loss(truth, y) - mean_loss(fitted.predict_proba(proba), y)))
+        q, y = truth.sample(n, rng)
+        fitted = calibrator.fit(q, y)
+        gain = mean_loss(truth.predict_proba(q), y) - mean_loss(fitted.predict_proba(q), y)
+        ratios.append(2 * n * gain)
     # Three standard errors of the mean of a chi-square, and 2 % for n being finite.
     margin = 3 * np.sqrt(2 * freedom / n_sets) + 0.02 * freedom
     record(
