@@ -27,9 +27,9 @@ _SHOWN = 5
 _CONTESTED_ROWS = 5.0
 # Factors beyond this say no more.
 _LARGEST_FACTOR = 20.0
-# A change of the odds by a tenth is worth a word, unless another effect is twice as large.
+# A change of the odds by a tenth is worth a word, unless another effect is far larger.
 _NOTABLE = 0.1
-_NOT_DWARFED = 0.5
+_NOT_DWARFED = 0.6
 # Temperatures this close to one are called right.
 _RIGHT_TEMPERATURE = 0.05
 _SIGNIFICANT = 0.01
