@@ -56,8 +56,9 @@ format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.installed-dev  ## measure speed, as ratios to something run beside it
+bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/large.py
 
 clean:  ## remove what the commands made
 	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated build dist

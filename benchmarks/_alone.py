@@ -20,6 +20,7 @@ from unittest import mock
 import numpy as np
 from _passes import Passes, count_passes
 from _problems import FloatArray
+from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator
 from dircal.core import Full, Objective
@@ -42,7 +43,8 @@ def run_alone(task: str, folder: Path, say: Say) -> dict[str, Any]:
         assert process.stdout is not None
         line = ""
         for line in process.stdout:
-            say(line.strip())
+            if not line.startswith("{"):
+                say(line.strip())
     if process.returncode != 0:
         raise RuntimeError(f"The process for {task!r} ended with {process.returncode}.")
     findings: dict[str, Any] = json.loads(line)
@@ -82,15 +84,16 @@ def _many_rows(folder: Path) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     fitted = _peak_gigabytes()
     predicting = _seconds(lambda: calibrator.predict_proba(inputs[:_N_PREDICTED]))
+    predicted = _peak_gigabytes()
+    with threadpool_limits(1):
+        evaluations = [_seconds(lambda: watch.loss_of(calibrator)) for _ in range(_REPEATS)]
     return {
         "gigabytes": fitted,
         "seconds": seconds,
         "passes": str(passes),
         "predict_seconds": predicting,
-        "predict_gigabytes": _peak_gigabytes(),
-        "evaluation_seconds": [
-            _seconds(lambda: watch.loss_of(calibrator)) for _ in range(_REPEATS)
-        ],
+        "predict_gigabytes": predicted,
+        "evaluation_seconds": evaluations,
     }
 
 

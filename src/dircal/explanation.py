@@ -281,6 +281,10 @@ def _about_class(effect: ClassEffect) -> str:
 def _about_pairs(pairs: tuple[PairEffect, ...], n_rows: float) -> list[str]:
     pairs = tuple(pair for pair in pairs if pair.contested * n_rows >= _CONTESTED_ROWS)
     told = _worth_telling(pairs, [pair.contested * abs(pair.shift) for pair in pairs])
+    # The other direction of a pair belongs to it, even if it is weaker.
+    reversed_ = {(pair.second, pair.leader) for pair in told}
+    also = [p for p in pairs if (p.leader, p.second) in reversed_ and abs(p.shift) >= _NOTABLE]
+    told += [pair for pair in also if pair not in told]
     return [_about_pair(pair, n_rows) for pair in told] or [
         "No pair of classes is plainly confused beyond that."
     ]
