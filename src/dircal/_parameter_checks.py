@@ -1,12 +1,10 @@
 """Checks of the matrices, vectors and seeds that users pass: the side entrance of the one door."""
 
-import warnings
-
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal._validation import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, check_integer
-from dircal.exceptions import RowSumWarning
+from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
     "LARGEST",
@@ -56,11 +54,8 @@ def check_distribution(name: str, value: ArrayLike, matrix: str, n_classes: int)
     if miss > ROW_SUM_TOLERANCE:
         raise ValueError(f"`{name}` must sum to one; it sums to {total:.6g}. Divide it by its sum.")
     if miss > ROW_SUM_QUIET:
-        warnings.warn(
-            f"`{name}` does not sum to one (it sums to {total:.6g}); it was renormalised.",
-            RowSumWarning,
-            stacklevel=4,
-        )
+        message = f"`{name}` does not sum to one (it sums to {total:.6g}); it was renormalised."
+        warn(message, RowSumWarning)
     return vector / total
 
 

@@ -278,6 +278,11 @@ class AbstractLinearCalibrator(AbstractCalibrator):
                 f"{name} did not converge in {self.max_iter} iterations. Raise `max_iter`, "
                 "or loosen `tol` if a mean loss this close to the best is good enough."
             )
+        elif self._status is Status.STALLED:
+            message = (
+                f"{name} stopped short of the optimum: rounding errors hide the way. "
+                "Raise `clip`, choose a stronger penalty, or loosen `tol`."
+            )
         elif self._status is Status.AT_INFINITY:
             message = (
                 f"{name} has no finite optimum on these rows: {self._why_infinite} "

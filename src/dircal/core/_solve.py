@@ -48,6 +48,7 @@ class Status(Enum):
     CONVERGED = "converged"
     AT_INFINITY = "the optimum is at infinity"
     ITERATION_LIMIT = "iteration limit"
+    STALLED = "no progress in floating point"
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
         advanced, trials = _line_search(look, point, step)
         n_passes += cost + trials
         if advanced is None:
-            # No shorter step lowers the objective in floating point: this is the bottom.
-            return Solution(point.params, point.loss, n_iter, n_passes, Status.CONVERGED)
+            # No part of the step lowers the objective in floating point.
+            return Solution(point.params, point.loss, n_iter, n_passes, Status.STALLED)
         point = advanced
     return Solution(point.params, point.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
 
