@@ -130,6 +130,13 @@ class Objective:
             largest = max(largest, float(np.abs(change).max()))
         return largest
 
+    def penalty_along(self, step: FloatArray) -> float:
+        """What the penalty of ``step`` would be if it were centred on zero: its curvature.
+
+        Infinite where every entry is penalised: then the optimum is finite, however far away.
+        """
+        return float(self._weight @ step**2) if (self._weight == 0.0).any() else np.inf
+
     def unpenalised_shifts(self) -> list[IntArray]:
         """Index sets along which a common shift changes neither likelihood nor penalty."""
         return [shift for shift in self.structure.flat if not self._weight[shift].any()]

@@ -27,13 +27,18 @@ _ARMIJO = 1e-4
 _HALVINGS = 40
 # A step that still moves a logit by half a unit while promising nothing is on its way to infinity
 # (each Newton step down an exponential tail moves by one). Three in a row are no accident: near a
-# finite optimum the steps shrink quadratically.
+# finite optimum the steps shrink quadratically. Nothing is so many nats, in the sum over all rows.
 _LONG_STEP = 0.5
 _LONG_STEPS = 3
+# And no penalty waits on the way: it would have a share in the curvature along the step.
+_NEGLIGIBLE = 1e-6
+_UNPENALISED = 1e-2
 # Where a step promises less than this the Hessian hardly changes any more: the next step may use
 # the old one, and does so as long as that lowers the promise by this factor.
 _NEAR = 1e-5
 _WORTH_KEEPING = 0.1
+# Curvature below this part of the largest is not there.
+_DEAD = 1e-20
 # Building a preconditioner costs some ten passes, and it ages slowly.
 _PRECONDITIONER_USES = 3
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -82,12 +87,22 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
     look = _ExactSteps(objective) if exact else _StepsByProducts(objective)
     point = look(start)
     n_passes, n_long = 1, 0
+    negligible = _NEGLIGIBLE / objective.rows.total_weight
     for n_iter in range(1, max_iter + 1):
         step, cost = point.newton_step()
         promised = -0.5 * float(point.gradient @ step)
-        if promised <= tol:
+        if promised <= max(tol, negligible):
             n_passes += 1
-            if objective.reach(step) < _LONG_STEP:
+            runs_away = (
+                objective.penalty_along(step) <= _UNPENALISED * promised
+                and objective.reach(step) >= _LONG_STEP
+            )
+            n_long = n_long + 1 if runs_away else 0
+            if n_long == _LONG_STEPS:
+                return Solution(
+                    point.params, point.loss, n_iter, n_passes + cost, Status.AT_INFINITY
+                )
+            if promised <= tol and n_long == 0:
                 # The step is known and free of risk: take it, the error falls quadratically.
                 return Solution(
                     point.params + step,
@@ -95,11 +110,6 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
                     n_iter,
                     n_passes + cost,
                     Status.CONVERGED,
-                )
-            n_long += 1
-            if n_long == _LONG_STEPS:
-                return Solution(
-                    point.params, point.loss, n_iter, n_passes + cost, Status.AT_INFINITY
                 )
         advanced, trials = _line_search(look, point, step)
         n_passes += cost + trials
@@ -116,7 +126,8 @@ _Look = Callable[[FloatArray], _Point]
 def _line_search(look: _Look, point: _Point, step: FloatArray) -> tuple[_Point | None, int]:
     """First of 1, 1/2, 1/4, ... of ``step`` that lowers the objective enough, and its cost."""
     slope = float(point.gradient @ step)
-    slack = _ROUNDING * abs(point.loss)
+    # Rounding errors of a loss are those of its largest terms, and probabilities near one.
+    slack = _ROUNDING * max(abs(point.loss), 1.0)
     length = 1.0
     for trial in range(1, _HALVINGS + 1):
         reached = look(point.params + length * step)
@@ -168,7 +179,9 @@ def _factorised(objective: Objective, hessian: FloatArray) -> _Linear:
         # makes the Hessian regular and the step free of shifts, and changes nothing else.
         block = np.ix_(shift, shift)
         hessian[block] += max(float(hessian[shift, shift].mean()), 1.0) / len(shift)
-    scale = np.sqrt(np.maximum(hessian.diagonal(), np.finfo(np.float64).tiny))
+    # Where a probability has underflown a direction is dead: no curvature, no step.
+    curvatures = hessian.diagonal()
+    scale = np.sqrt(np.maximum(curvatures, _DEAD * curvatures.max()))
     scaled = hessian / scale / scale[:, None]
     damping = 0.0
     while True:
