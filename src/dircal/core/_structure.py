@@ -25,8 +25,9 @@ __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
 # Elements of the array of products behind a Hessian: small enough to stay in the cache, large
 # enough for the matrix product to run at full speed.
 _HESSIAN_ELEMENTS = 131_072
-# One block for each class takes k^3 numbers; beyond this many the diagonal has to do.
-_BLOCK_ELEMENTS = 2**25
+# One block for each class takes k^3 numbers and k^4 operations to invert; beyond some 160 classes
+# that costs more than it saves, and the diagonal has to do.
+_BLOCK_ELEMENTS = 2**22
 # Rows whose p (1 - p) is below this enter the blocks with their squares only. Some ten classes a
 # row are above it, however many there are.
 _UNSURE = 2.5e-3
