@@ -53,6 +53,8 @@ __all__ = ["AbstractFullCalibrator", "AbstractLinearCalibrator", "Clip", "check_
 Clip = float | Literal["learned"]
 
 _DEFAULT_L2 = 1e-3
+# How far the loss of the temperature map that `explain` compares with may be from its best.
+_COMPARISON_TOLERANCE = 1e-8
 
 
 class AbstractLinearCalibrator(AbstractCalibrator):
@@ -191,12 +193,13 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         if start.floor > 0.0:
             rows = rows.with_floor(start.floor)
         structure = self._structure(rows.n_classes)
-        temperature = fit_temperature(
-            rows, tol=self.tol, max_iter=self.max_iter, start=start.slope
-        ).solution
-        # One slope has its own solver. The others start from the rough slope, which is moderate
-        # also where the best one is at infinity.
+        # One slope has its own solver. The others are only compared with it; they start from the
+        # rough slope, which is moderate also where the best one is at infinity.
         only_slope = structure.n_params == 1
+        tol = self.tol if only_slope else _COMPARISON_TOLERANCE
+        temperature = fit_temperature(
+            rows, tol=tol, max_iter=self.max_iter, start=start.slope
+        ).solution
         solution = temperature if only_slope else self._solve(rows, structure, start.slope)
         weights = structure.unpack(solution.params)
         return {

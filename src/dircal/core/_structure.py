@@ -24,7 +24,7 @@ __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
 
 # Elements of the array of products behind a Hessian: small enough to stay in the cache, large
 # enough for the matrix product to run at full speed.
-_HESSIAN_ELEMENTS = 131_072
+_HESSIAN_ELEMENTS = 65_536
 # One block for each class takes k^3 numbers and k^4 operations to invert; beyond some 160 classes
 # that costs more than it saves, and the diagonal has to do.
 _BLOCK_ELEMENTS = 2**22
