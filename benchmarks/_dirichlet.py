@@ -2,18 +2,15 @@
 
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 from _problems import FloatArray, Problem, mean_log_loss, problems
 from _timing import Row, race
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator
 
-__all__ = ["l2_against_sklearn", "odir_against_newton", "odir_against_sms"]
+__all__ = ["l2_against_sklearn", "odir_against_newton"]
 
 _LAM = 1e-3
 _FLOOR = 1e-15
@@ -62,32 +59,6 @@ def odir_against_newton() -> list[Row]:
             times.theirs,
             None,
             theirs.note,
-        )
-    ]
-
-
-def odir_against_sms() -> list[Row]:
-    """The default fit beside structured matrix scaling, where probmetrics is installed."""
-    if find_spec("probmetrics") is None:
-        return []
-    # Imported here because it is optional; what it loads does not know the limit on threads yet.
-    sms = import_module("probmetrics.calibrators").get_calibrator("logistic")
-    problem = problems(10)[0]
-    ours = DirichletCalibrator(classes=np.arange(10))
-    with threadpool_limits(1):
-        times = race(
-            lambda: ours.fit(problem.proba, problem.labels),
-            lambda: sms.fit(problem.proba, problem.labels),
-        )
-    return [
-        Row(
-            "Dirichlet ODIR, default, k=10",
-            problem.name,
-            "s",
-            times.ours,
-            "probmetrics SMS",
-            times.theirs,
-            None,
         )
     ]
 

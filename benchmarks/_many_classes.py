@@ -1,15 +1,11 @@
-"""Rows about 100 classes: whole fits in units of one loss and gradient, and beside SMS."""
+"""Rows about 100 classes: whole fits in units of one loss and gradient."""
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from _passes import count_passes
 from _problems import Problem, problems
 from _timing import Row, race
-from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator, VectorScaling
 from dircal.core import (
@@ -24,7 +20,7 @@ from dircal.core import (
     no_penalty,
 )
 
-__all__ = ["first_evaluation", "many_classes", "many_classes_against_sms"]
+__all__ = ["first_evaluation", "many_classes"]
 
 _N_CLASSES = 100
 _FLOOR = 1e-15
@@ -40,16 +36,6 @@ def many_classes() -> list[Row]:
     for problem in networks:
         rows += [_odir_floor_learned(problem), _weak_odir(problem), _l2(problem)]
     return [*rows, _vector_scaling(networks[0])]
-
-
-def many_classes_against_sms() -> list[Row]:
-    """The default fit, floor included, beside structured matrix scaling, if that is installed."""
-    if find_spec("probmetrics") is None:
-        return []
-    # Imported here because it is optional; what it loads does not know the limit on threads yet.
-    get_calibrator = import_module("probmetrics.calibrators").get_calibrator
-    with threadpool_limits(1):
-        return [_race_sms(problem, get_calibrator("logistic")) for problem in problems(_N_CLASSES)]
 
 
 def first_evaluation(problem: Problem, structure: Structure) -> Callable[[], object]:
@@ -114,21 +100,4 @@ def _in_evaluations(
         times.theirs,
         target,
         str(passes),
-    )
-
-
-def _race_sms(problem: Problem, sms: Any) -> Row:
-    ours = DirichletCalibrator(classes=np.arange(problem.n_classes))
-    times = race(
-        lambda: ours.fit(problem.proba, problem.labels),
-        lambda: sms.fit(problem.proba, problem.labels),
-    )
-    return Row(
-        f"Dirichlet ODIR, floor learned, k={problem.n_classes}",
-        problem.name,
-        "s",
-        times.ours,
-        "probmetrics SMS",
-        times.theirs,
-        1.0,
     )

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,8 @@ def _versions() -> dict[str, str]:
     packages = ("dircal", "numpy", "scipy", "scikit-learn")
     versions = {"python": platform.python_version()}
     versions |= {package: version(package) for package in packages}
+    if find_spec("probmetrics") is not None:
+        versions["probmetrics"] = version("probmetrics")
     # NumPy and SciPy each bring a BLAS of their own.
     blas = {
         f"{info['internal_api']} {info['version']}"

@@ -10,8 +10,9 @@ import os
 from _alone import Say
 from _growth import growth
 from _huge import enough_disk, very_many_classes, very_many_rows
-from _many_classes import many_classes, many_classes_against_sms
+from _many_classes import many_classes
 from _report import Report, make_console
+from _sms import many_classes_against_sms
 from threadpoolctl import threadpool_limits
 
 

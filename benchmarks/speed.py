@@ -6,9 +6,10 @@ is 0 also where a target is missed; the last line says so.
 
 from collections.abc import Callable
 
-from _dirichlet import l2_against_sklearn, odir_against_newton, odir_against_sms
+from _dirichlet import l2_against_sklearn, odir_against_newton
 from _others import import_against_sklearn, predict_against_arithmetic
 from _report import Report, make_console
+from _sms import few_classes_against_sms
 from _temperature import (
     default_against_sklearn,
     logits_against_sklearn,
@@ -25,7 +26,7 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     default_against_sklearn,
     l2_against_sklearn,
     odir_against_newton,
-    odir_against_sms,
+    few_classes_against_sms,
     predict_against_arithmetic,
     import_against_sklearn,
 )

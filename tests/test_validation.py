@@ -121,6 +121,9 @@ def test_bad_weights(weight, message):
 
 
 BAD_CLASSES = {
+    "a set": ({0, 1}, r"`classes` must be a list or an array; got a set\..*in the order"),
+    "an iterator": (iter([0, 1]), r"`classes` must be a list or an array; got a list_iterator"),
+    "a string": ("01", r"`classes` must be a list or an array; got a str"),
     "unknown label": ([0, 2], r"`y` holds the label 1, which is not among `classes` \[0, 2\]"),
     "number": ([0, 1, 2], r"`classes` has 3 labels \[0, 1, 2\], but `X` has 2 columns"),
     "repeated": ([0, 0], r"`classes` must be distinct labels; got \[0, 0\]"),
@@ -223,3 +226,19 @@ def test_names_of_a_frame_win_over_the_order_of_classes():
 def test_many_labels_are_shortened_in_messages():
     with pytest.raises(ValueError, match=r"\[0, 1, 2, 3, 4, 5, \.\.\.\]"):
         TemperatureScaling(classes=range(9)).fit(GOOD, Y)
+
+
+def test_half_a_match_of_names_is_refused():
+    frame = pd.DataFrame(np.full((3, 3), 1 / 3), columns=["a", "b", "x"])
+    with pytest.raises(ValueError, match=r"named after labels.*also 'x'.*\['a', 'b', 'c'\]"):
+        IdentityCalibrator().fit(frame, ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"named after labels.*also 'b'"):
+        IdentityCalibrator().fit(frame, ["a", "x", "y"])
+
+
+def test_numbered_columns_of_a_frame_are_no_names():
+    frame = pd.DataFrame(np.array([[0.2, 0.5, 0.3]] * 3))
+    shifted = IdentityCalibrator().fit(frame, [1, 2, 3])
+    assert shifted.column_classes_.tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"3 columns, but `y` holds only 2 class"):
+        IdentityCalibrator().fit(frame, [1, 2, 2])  # is 0 absent, or 3?

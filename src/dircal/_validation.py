@@ -1,7 +1,4 @@
-"""The one door: raw input in, clean arrays out, or a ValueError that says what to do.
-
-Which column belongs to which label is decided here and nowhere else.
-"""
+"""The one door: raw input in, clean arrays out, or a ValueError that says what to do."""
 
 import math
 import numbers
@@ -15,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
+from dircal._columns import classes_of_columns, match_names, show
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.core import row_slices
 from dircal.exceptions import RowSumWarning, warn
@@ -71,7 +69,7 @@ def check_fit(
     weight = _as_weight(sample_weight, len(inputs))
     used = labels if weight is None else labels[weight > 0]
     observed = np.unique(used)
-    column_classes = _classes_of_columns(observed, classes, names, inputs.shape[1])
+    column_classes = classes_of_columns(observed, classes, names, inputs.shape[1])
     order = np.argsort(column_classes)
     sorted_classes = column_classes[order]
     _check_values(inputs, weight, input_scale)
@@ -99,13 +97,13 @@ def check_scores(
     _check_values(inputs, None, input_scale)
     if names is None:
         return inputs, column_classes
-    matched = _match_names(names, column_classes)
+    matched = match_names(names, column_classes)
     if matched is not None:
         return inputs, matched
     if feature_names is not None and not np.array_equal(names, feature_names):
         raise ValueError(
-            f"`X` has columns named {_show(names)}, but the calibrator was fitted on columns named "
-            f"{_show(feature_names)}. Select and order the columns as in `fit`."
+            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
+            f"{show(feature_names)}. Select and order the columns as in `fit`."
         )
     return inputs, column_classes
 
@@ -170,6 +168,8 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         names = np.array(list(frame.columns), dtype=object)
+        if names.tolist() == list(range(len(names))):
+            names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
     matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
     if np.iscomplexobj(matrix):
@@ -263,77 +263,6 @@ def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | 
     return weight
 
 
-def _classes_of_columns(
-    observed: LabelArray, classes: Iterable[Any] | None, names: LabelArray | None, n_columns: int
-) -> LabelArray:
-    """Label of each column of X, in the order of the columns."""
-    if n_columns == 1:
-        raise ValueError(
-            "`X` has 1 feature(s), a single column, but a calibrator needs one for each class. "
-            "For two classes pass both: np.column_stack([1 - p, p])."
-        )
-    if classes is not None:
-        given = np.asarray(list(classes))
-        if given.ndim != 1 or len(np.unique(given)) != len(given):
-            raise ValueError(f"`classes` must be distinct labels; got {_show(given)}.")
-        if len(given) != n_columns:
-            raise ValueError(
-                f"`classes` has {len(given)} labels {_show(given)}, but `X` has {n_columns} "
-                "columns. Pass the label of each column, in the order of the columns."
-            )
-        unknown = [label for label in observed.tolist() if label not in set(given.tolist())]
-        if unknown:
-            raise ValueError(
-                f"`y` holds the label {unknown[0]!r}, which is not among `classes` {_show(given)}. "
-                "Add a column for it to `X` and name it in `classes`, or drop its rows."
-            )
-        matched = None if names is None else _match_names(names, given)
-        return given if matched is None else matched
-    if names is not None:
-        named = _labels_by_name(names, observed)
-        if named is not None:
-            return named
-    if n_columns > len(observed):
-        raise ValueError(
-            f"`X` has {n_columns} columns, but `y` holds only {len(observed)} class(es): "
-            f"{_show(observed)}. Pass `classes=[...]`, the label of each column, "
-            "so that it is clear which class is absent."
-        )
-    if n_columns < len(observed):
-        raise ValueError(
-            f"`X` has {n_columns} columns, but `y` holds {len(observed)} classes: "
-            f"{_show(observed)}. Pass a column of scores for each class."
-        )
-    return observed
-
-
-def _match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
-    """``labels`` in the order of the columns called like them; None if they are not."""
-    by_text = {str(label): i for i, label in enumerate(labels.tolist())}
-    positions = [by_text.get(str(name)) for name in names]
-    if None in positions or len(set(positions)) != len(labels):
-        return None
-    matched: LabelArray = labels[np.array(positions)]
-    return matched
-
-
-def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | None:
-    """Labels that the columns of a data frame are named after; None if they are not.
-
-    Every observed label must be the name of a column. Columns beyond those name absent classes;
-    for labels 1 and 2, columns called '1', '2' and '3' say that the third label is 3, not '3'.
-    """
-    if len(names) <= len(observed):
-        return _match_names(names, observed)
-    texts = [str(name) for name in names]
-    if len(set(texts)) < len(texts) or not {str(label) for label in observed} <= set(texts):
-        return None
-    if observed.dtype.kind in "iu":
-        whole = all(text.lstrip("-").isdecimal() for text in texts)
-        return np.array([int(text) for text in texts]) if whole else None
-    return np.array(texts, dtype=object) if observed.dtype.kind in "UO" else None
-
-
 def _check_values(
     inputs: npt.NDArray[Any],
     weight: FloatArray | None,
@@ -382,9 +311,3 @@ def _check_values(
             "they were renormalised.",
             RowSumWarning,
         )
-
-
-def _show(labels: LabelArray) -> str:
-    """A few labels, for a message."""
-    shown = [repr(label) for label in labels[:6].tolist()]
-    return "[" + ", ".join([*shown, "..."] if len(labels) > 6 else shown) + "]"

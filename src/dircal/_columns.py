@@ -1,0 +1,122 @@
+"""Which column of the scores belongs to which label: decided here and nowhere else."""
+
+from collections.abc import Iterable, Sized
+from typing import Any
+
+import numpy as np
+
+from dircal._typing import LabelArray
+
+__all__ = ["classes_of_columns", "match_names", "show"]
+
+
+def classes_of_columns(
+    observed: LabelArray, classes: Iterable[Any] | None, names: LabelArray | None, n_columns: int
+) -> LabelArray:
+    """Label of each column of X, in the order of the columns.
+
+    ``observed`` are the labels in y, ``classes`` those that the user gave, ``names`` those of the
+    columns of a data frame.
+    """
+    if n_columns == 1:
+        raise ValueError(
+            "`X` has 1 feature(s), a single column, but a calibrator needs one for each class. "
+            "For two classes pass both: np.column_stack([1 - p, p])."
+        )
+    if classes is not None:
+        given = _given_classes(observed, classes, n_columns)
+        matched = None if names is None else match_names(names, given)
+        return given if matched is None else matched
+    if names is not None:
+        named = _labels_by_name(names, observed)
+        if named is not None:
+            return named
+    return _observed_classes(observed, n_columns)
+
+
+def _given_classes(observed: LabelArray, classes: Iterable[Any], n_columns: int) -> LabelArray:
+    if isinstance(classes, str | set | frozenset | dict) or not isinstance(classes, Sized):
+        raise ValueError(
+            f"`classes` must be a list or an array; got a {type(classes).__name__}. "
+            "Pass the label of each column, in the order of the columns."
+        )
+    given = np.asarray(list(classes))
+    if given.ndim != 1 or len(np.unique(given)) != len(given):
+        raise ValueError(
+            f"`classes` must be distinct labels; got {show(given)}. "
+            "Pass the label of each column once."
+        )
+    if len(given) != n_columns:
+        raise ValueError(
+            f"`classes` has {len(given)} labels {show(given)}, but `X` has {n_columns} "
+            "columns. Pass the label of each column, in the order of the columns."
+        )
+    unknown = [label for label in observed.tolist() if label not in set(given.tolist())]
+    if unknown:
+        raise ValueError(
+            f"`y` holds the label {unknown[0]!r}, which is not among `classes` {show(given)}. "
+            "Add a column for it to `X` and name it in `classes`, or drop its rows."
+        )
+    return given
+
+
+def _observed_classes(observed: LabelArray, n_columns: int) -> LabelArray:
+    if n_columns > len(observed):
+        raise ValueError(
+            f"`X` has {n_columns} columns, but `y` holds only {len(observed)} class(es): "
+            f"{show(observed)}. Pass `classes=[...]`, the label of each column, "
+            "so that it is clear which class is absent."
+        )
+    if n_columns < len(observed):
+        raise ValueError(
+            f"`X` has {n_columns} columns, but `y` holds {len(observed)} classes: "
+            f"{show(observed)}. Pass a column of scores for each class."
+        )
+    return observed
+
+
+def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
+    """``labels`` in the order of the columns called like them; None if they are not."""
+    by_text = {str(label): i for i, label in enumerate(labels.tolist())}
+    positions = [by_text.get(str(name)) for name in names]
+    if None in positions or len(set(positions)) != len(labels):
+        return None
+    matched: LabelArray = labels[np.array(positions)]
+    return matched
+
+
+def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | None:
+    """Labels that the columns of a data frame are named after; None if they are not.
+
+    Every observed label must be the name of a column. Columns beyond those name absent classes;
+    for labels 1 and 2, columns called '1', '2' and '3' say that the third label is 3, not '3'.
+    """
+    matched = match_names(names, observed)
+    if matched is not None:
+        return matched
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts) or not {str(label) for label in observed} <= set(texts):
+        _refuse_half_a_match(texts, observed)
+        return None
+    if observed.dtype.kind in "iu":
+        whole = all(text.lstrip("-").isdecimal() for text in texts)
+        return np.array([int(text) for text in texts]) if whole else None
+    return np.array(texts, dtype=object) if observed.dtype.kind in "UO" else None
+
+
+def _refuse_half_a_match(texts: list[str], observed: LabelArray) -> None:
+    """Raise where some columns are named after labels and others are not: the order is a guess."""
+    labels = {str(label) for label in observed}
+    strangers = [text for text in texts if text not in labels]
+    if len(strangers) < len(texts):
+        raise ValueError(
+            f"`X` has columns named after labels in `y`, but also {strangers[0]!r}, which is none; "
+            f"the labels are {show(observed)}. Name every column after its label, pass "
+            "`classes=[...]`, or pass `X.to_numpy()` to go by position."
+        )
+
+
+def show(labels: LabelArray) -> str:
+    """A few labels, for a message."""
+    shown = [repr(label) for label in labels[:6].tolist()]
+    return "[" + ", ".join([*shown, "..."] if len(labels) > 6 else shown) + "]"
