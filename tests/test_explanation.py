@@ -73,6 +73,7 @@ def test_rows_that_one_temperature_explains(make_problem):
     text = str(DirichletCalibrator().fit(q, y).explain())
     assert "overconfident: the best single temperature is 1.9" in text
     assert "one temperature would do about as well" in text
+    assert "What follows may be chance" in text
 
 
 def test_temperature_scaling_has_little_to_explain(make_problem):
@@ -82,6 +83,8 @@ def test_temperature_scaling_has_little_to_explain(make_problem):
     given = fitted.explain(problem.proba)
     assert given.decisions_changed == 0.0
     assert all(abs(pair.shift) < 1e-9 for pair in given.pairs)
+    assert all(abs(effect.shift) < 1e-9 for effect in given.classes)
+    assert given.sentences() == fitted.explain().sentences()
 
 
 def test_vector_and_matrix_scaling_on_logits(make_problem):
@@ -117,3 +120,12 @@ def test_bad_rows_are_refused():
     q, y = biased_rows(1, n=500)
     with pytest.raises(ValueError, match="`X` has 2 features"):
         DirichletCalibrator().fit(q, y).explain([[0.5, 0.5]])
+
+
+def test_certain_rows_have_finite_numbers():
+    X = np.eye(3)[[0, 0, 1, 1, 0]]
+    calibrator = DirichletCalibrator(penalty="l2", classes=range(3)).fit(X, [0, 0, 1, 0, 1])
+    for explanation in (calibrator.explain(), calibrator.explain(X[:2])):
+        assert all(np.isfinite(effect.shift) for effect in explanation.classes)
+        assert "nan" not in str(explanation)
+        assert "inf" not in str(explanation)

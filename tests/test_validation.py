@@ -82,6 +82,7 @@ def test_non_finite_and_absurd_logits():
 
 
 BAD_Y = {
+    "pandas NA": (pd.array(["a", "b", pd.NA, "a"], dtype="string"), r"`y` holds <NA>.*Remove"),
     "none": (None, r"`y` is None.*Pass the true label"),
     "length": (Y[:3], r"`y` has 3 labels, but `X` has 4 rows.*one label for each row"),
     "nan": (np.array([0, 1, np.nan, 0]), r"`y` holds NaN.*Remove the rows"),
@@ -106,6 +107,8 @@ def test_bad_labels(y, message):
 
 
 BAD_WEIGHT = {
+    "too large": ([1e308] * 4, r"`sample_weight` sums to inf, which cannot.*by their mean"),
+    "too small": ([1e-200] * 4, r"`sample_weight` sums to 4e-200, which cannot.*by their mean"),
     "negative": ([1, -2, 1, 1], r"`sample_weight` must be finite and not negative; row 1 .*-2\.0"),
     "nan": ([1, 1, np.nan, 1], r"`sample_weight` must be finite.*row 2 has weight nan"),
     "length": ([1, 1], r"`sample_weight` must have shape \(4,\).*got shape \(2,\)"),
@@ -242,3 +245,15 @@ def test_numbered_columns_of_a_frame_are_no_names():
     assert shifted.column_classes_.tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match=r"3 columns, but `y` holds only 2 class"):
         IdentityCalibrator().fit(frame, [1, 2, 2])  # is 0 absent, or 3?
+
+
+def test_float_labels_are_matched_by_name():
+    frame = pd.DataFrame(GOOD[:, ::-1], columns=[2, 1])
+    fitted = IdentityCalibrator().fit(frame, Y + 1.0)
+    np.testing.assert_allclose(fitted.predict_proba(frame), GOOD)
+
+
+def test_masked_entries_are_refused():
+    masked = np.ma.masked_array(GOOD, mask=GOOD > 0.85)
+    with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
+        IdentityCalibrator().fit(masked, Y)

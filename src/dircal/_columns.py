@@ -1,6 +1,6 @@
 """Which column of the scores belongs to which label: decided here and nowhere else."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ def classes_of_columns(
 
 
 def _given_classes(observed: LabelArray, classes: Iterable[Any], n_columns: int) -> LabelArray:
-    if isinstance(classes, str | set | frozenset | dict) or not isinstance(classes, Sized):
+    ordered = isinstance(classes, Sized) and isinstance(classes, Iterable)
+    if not ordered or isinstance(classes, str | Set | Mapping):
         raise ValueError(
             f"`classes` must be a list or an array; got a {type(classes).__name__}. "
             "Pass the label of each column, in the order of the columns."
@@ -75,9 +76,14 @@ def _observed_classes(observed: LabelArray, n_columns: int) -> LabelArray:
     return observed
 
 
+def _text(label: object) -> str:
+    """A label as a column would be named after it: 1.0 is '1'."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
 def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
     """``labels`` in the order of the columns called like them; None if they are not."""
-    by_text = {str(label): i for i, label in enumerate(labels.tolist())}
+    by_text = {_text(label): i for i, label in enumerate(labels.tolist())}
     positions = [by_text.get(str(name)) for name in names]
     if None in positions or len(set(positions)) != len(labels):
         return None
@@ -95,7 +101,9 @@ def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | Non
     if matched is not None:
         return matched
     texts = [str(name) for name in names]
-    if len(set(texts)) < len(texts) or not {str(label) for label in observed} <= set(texts):
+    if len(set(texts)) < len(texts) or not {_text(label) for label in observed.tolist()} <= set(
+        texts
+    ):
         _refuse_half_a_match(texts, observed)
         return None
     if observed.dtype.kind in "iu":
@@ -106,7 +114,7 @@ def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | Non
 
 def _refuse_half_a_match(texts: list[str], observed: LabelArray) -> None:
     """Raise where some columns are named after labels and others are not: the order is a guess."""
-    labels = {str(label) for label in observed}
+    labels = {_text(label) for label in observed.tolist()}
     strangers = [text for text in texts if text not in labels]
     if len(strangers) < len(texts):
         raise ValueError(

@@ -33,8 +33,8 @@ ROW_SUM_TOLERANCE = 1e-2
 _ROUNDING = 1e-9
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
-# Beyond this squares of logits leave the range of float64.
-_LARGEST_LOGIT = 1e100
+# Beyond this squares of logits and weights leave the range of float64.
+_LARGEST = 1e100
 _SAY_THE_SCALE = "Pass probabilities, or set `input_scale='logit'` if these are logits."
 
 
@@ -171,7 +171,11 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
         if names.tolist() == list(range(len(names))):
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
-    matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"`{name}` is a masked array with masked entries. Remove their rows, or fill them."
+        )
+    matrix = X if type(X) in (np.ndarray, np.memmap) else np.asarray(X)
     if np.iscomplexobj(matrix):
         raise ValueError(
             f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
@@ -226,7 +230,7 @@ def _as_labels(y: ArrayLike, n_samples: int) -> LabelArray:
 
 def _check_objects(labels: LabelArray) -> None:
     """Refuse missing labels and labels that cannot be put in order."""
-    missing = [value for value in labels if value is None or value != value]
+    missing = [value for value in labels if not _equals_itself(value)]
     if missing:
         raise ValueError(f"`y` holds {missing[0]!r}. Remove the rows without a label.")
     kinds = sorted({type(value).__name__ for value in labels})
@@ -235,6 +239,14 @@ def _check_objects(labels: LabelArray) -> None:
             f"`y` must hold labels of one type; got {' and '.join(kinds)}. "
             "(Unknown label type: mixed.) Convert them, for example to strings."
         )
+
+
+def _equals_itself(value: object) -> bool:
+    """Whether a label can be one: None, NaN and pandas' NA and NaT cannot."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
 
 
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
@@ -260,6 +272,13 @@ def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | 
         )
     if not weight.any():
         raise ValueError("`sample_weight` is zero for every row. Give some row a weight.")
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not 1.0 / _LARGEST < total < _LARGEST:
+        raise ValueError(
+            f"`sample_weight` sums to {total:.3g}, which cannot be computed with. "
+            "Divide the weights by their mean."
+        )
     return weight
 
 
@@ -284,10 +303,10 @@ def _check_values(
                 f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
             )
         if input_scale == "logit":
-            if max(-low, high) > _LARGEST_LOGIT:
+            if max(-low, high) > _LARGEST:
                 raise ValueError(
                     f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
-                    f"at most {_LARGEST_LOGIT:g} can be computed with. Check the units."
+                    f"at most {_LARGEST:g} can be computed with. Check the units."
                 )
             continue
         if low < 0:

@@ -29,6 +29,8 @@ _CONTESTED_ROWS = 5.0
 _LARGEST_FACTOR = 20.0
 # A change of the odds by a tenth is worth a word, unless another effect is far larger.
 _NOTABLE = 0.1
+# A mean probability that moves by less than this is not seen in the digits told.
+_NOTICED = 1e-3
 _NOT_DWARFED = 0.6
 # Temperatures this close to one are called right.
 _RIGHT_TEMPERATURE = 0.05
@@ -39,7 +41,8 @@ _SIGNIFICANT = 0.01
 class ClassEffect:
     """What the map does to one class.
 
-    ``before`` and ``after`` are mean probabilities, ``shift`` the difference of their log-odds:
+    ``before``, ``tempered`` and ``after`` are mean probabilities without a map, with the best
+    temperature map and with this map; ``shift`` is the difference of the log-odds of the last two,
     negative where the class was over-estimated. ``observed`` is the share of the rows that belong
     to it, where labels are known.
     """
@@ -47,6 +50,7 @@ class ClassEffect:
     label: Any
     shift: float
     before: float
+    tempered: float
     after: float
     observed: float | None
 
@@ -137,8 +141,9 @@ class Explanation:
     Notes
     -----
     Effects are measured on rows, not read off coefficients: an entry of the matrix that meets no
-    data moves nothing. A class is over-estimated where the map lowers its mean probability. The
-    shift of a pair is the mean over its rows, the contested ones first of all, of
+    data moves nothing. A class is over-estimated where the map lowers its mean probability more
+    than the best temperature map does. The shift of a pair is the mean over its rows, the
+    contested ones first of all, of
 
     .. math:: \ln\frac{\mu_j}{\mu_i} - \frac{1}{t} \ln\frac{q_j}{q_i},
 
@@ -174,6 +179,7 @@ class Explanation:
         """The explanation, a sentence a line."""
         return [
             _about_confidence(self.comparison.temperature),
+            *_caution(self.comparison),
             *_about_classes(self.classes),
             *_about_pairs(self.pairs, self.n_rows),
             f"{self.decisions_changed:.1%} of the decisions change.",
@@ -220,8 +226,8 @@ def make_explanation(
     if effects is None:
         return Explanation(name, rows, n_rows, (), (), 0.0, comparison)
     names = labels.tolist()
-    of_classes = logit(effects.after) - logit(effects.before)
-    by_class = np.argsort(-np.abs(effects.after - effects.before), kind="stable")
+    of_classes = _log_odds(effects.after) - _log_odds(effects.tempered)
+    by_class = np.argsort(-np.abs(effects.after - effects.tempered), kind="stable")
     of_pairs = shifts_of_pairs(effects)
     by_pair = np.argsort(-effects.contested * np.abs(of_pairs), kind="stable")
     return Explanation(
@@ -233,6 +239,7 @@ def make_explanation(
                 names[j],
                 float(of_classes[j]),
                 float(effects.before[j]),
+                float(effects.tempered[j]),
                 float(effects.after[j]),
                 None if observed is None else float(observed[j]),
             )
@@ -254,6 +261,11 @@ def make_explanation(
     )
 
 
+def _log_odds(proba: FloatArray) -> FloatArray:
+    odds: FloatArray = logit(proba.clip(1e-15, 1.0 - 1e-15))
+    return odds
+
+
 def _about_confidence(temperature: float) -> str:
     if abs(temperature - 1.0) < _RIGHT_TEMPERATURE:
         return f"The confidence is about right: the best single temperature is {temperature:.2f}."
@@ -262,8 +274,8 @@ def _about_confidence(temperature: float) -> str:
 
 
 def _about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
-    sizes = [abs(effect.after - effect.before) for effect in classes]
-    told = _worth_telling(classes, sizes)
+    classes = tuple(c for c in classes if abs(c.after - c.tempered) >= _NOTICED)
+    told = _worth_telling(classes, [abs(c.after - c.tempered) for c in classes])
     return [_about_class(effect) for effect in told] or [
         "No class is plainly over- or under-estimated."
     ]
@@ -311,6 +323,12 @@ def _about_pair(pair: PairEffect, n_rows: float) -> str:
         f"Rows called {pair.leader} with {pair.second} second ({pair.share:.1%} of all) are too "
         f"{word} of {pair.leader}: the odds move towards {gains} by a factor of {factor}{flipped}."
     )
+
+
+def _caution(comparison: TemperatureComparison) -> list[str]:
+    if comparison.additional_parameters == 0 or comparison.pvalue < _SIGNIFICANT:
+        return []
+    return ["What follows may be chance: the rows do not show that more than that is wrong."]
 
 
 def _about_temperature(comparison: TemperatureComparison) -> str:

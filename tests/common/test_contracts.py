@@ -242,6 +242,29 @@ def test_separable_rows(scaled, quietly):
     assert (fitted.predict(X) == X.argmax(axis=1)).mean() > 0.95  # a penalty may cost a few
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_faultless_classifier_is_said_to_be_one(calibrator, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.dirichlet(np.ones(3), size=200)
+    if getattr(calibrator, "penalty", None) in ("l2", "l2_reference"):
+        assert np.abs(calibrator.fit(X, X.argmax(axis=1)).coef_).max() < 100.0
+    elif type(calibrator).__name__ != "IdentityCalibrator":
+        with pytest.warns(ConvergenceWarning, match="no finite optimum"):
+            calibrator.fit(X, X.argmax(axis=1))
+
+
+@pytest.mark.parametrize("total", [1e-6, 1.0, 1e6])
+def test_the_scale_of_weights_does_not_stop_a_fit(calibrator, total, make_problem):
+    problem = make_problem(14, n=300, k=3)
+    penalty = calibrator.get_params().get("penalty")
+    if penalty == "odir":
+        calibrator.set_params(lam=0.1, mu=0.1)  # the defaults depend on the sum of the weights
+    plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
+    weight = np.full(300, total / 300)
+    scaled = clone(calibrator).fit(problem.proba, problem.y, sample_weight=weight)
+    assert_allclose(scaled.predict_proba(problem.proba), plain, atol=SAME)
+
+
 def test_one_observed_class(calibrator, make_problem, quietly):
     X = make_problem(14, n=50, k=3).proba
     fitted = quietly(calibrator.set_params(classes=["a", "b", "c"]), X, np.full(50, "b"))
@@ -252,6 +275,17 @@ def test_uniform_rows(calibrator, quietly):
     X = np.full((30, 3), 1 / 3)
     fitted = quietly(calibrator, X, np.arange(30) % 3)
     assert_allclose(fitted.predict_proba(X), X, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_uniform_rows_teach_no_slope(scaled, k, quietly):
+    calibrator, make = scaled
+    level = 1.0 / k if calibrator.input_scale == "probability" else 5.0
+    fitted = quietly(calibrator, np.full((30 * k, k), level), np.arange(30 * k) % k)
+    new, _ = make(0, n=50, k=k)
+    assert_on_simplex(fitted.predict_proba(new), new.shape)
+    if hasattr(fitted, "coef_"):
+        assert np.abs(fitted.coef_).max() < 10.0
 
 
 def test_input_is_never_modified(scaled):

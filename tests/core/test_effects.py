@@ -34,6 +34,8 @@ def test_effects_are_the_naive_sums_over_rows(source):
     share = weight / weight.sum()
     assert_allclose(effects.before, share @ problem.proba, rtol=1e-10)
     assert_allclose(effects.after, share @ np.exp(mapped), rtol=1e-10)
+    tempered = np.exp(log_softmax(slope * scores, axis=1))
+    assert_allclose(effects.tempered, share @ tempered, rtol=1e-10)
     sums = {}
     changed = 0.0
     for row, after, part in zip(scores, mapped, share, strict=True):

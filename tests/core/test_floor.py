@@ -82,6 +82,12 @@ def test_integer_weights_count_like_copies(counts):
     assert learned(proba, y, weight.astype(float)) == repeated
 
 
+def test_weights_that_are_shares_of_one(counts):
+    proba, y = counts
+    shares = np.full(len(y), 1.0 / len(y))
+    assert learned(proba, y, shares) == learned(proba, y)
+
+
 def test_floors_above_one_over_k_are_not_tried():
     # 40 classes: 3e-2 exceeds 1/40. One class in a row has everything, and is wrong half the time.
     rng = np.random.default_rng(0)

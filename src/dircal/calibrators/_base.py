@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -30,13 +31,36 @@ def _threadpools() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController()
 
 
+class _OneThread(AbstractContextManager[None]):
+    """Limits BLAS to one thread while anybody is inside, whichever thread came first."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limiter = _threadpools().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
 def limited_blas(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
     """Context in which BLAS uses one thread, if rows (n, k) of this shape make small products."""
     n_classes = shape[1]
     if next(row_slices(shape)).stop * n_classes**2 > _ONE_THREAD_WORK:
         return nullcontext()
-    limiter: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
-    return limiter
+    return _one_thread
 
 
 class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]

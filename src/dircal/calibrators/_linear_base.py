@@ -201,13 +201,20 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             rows, tol=tol, max_iter=self.max_iter, start=start.slope
         ).solution
         solution = temperature if only_slope else self._solve(rows, structure, start.slope)
+        # Where every row is right, larger slopes are always better: if they are free there is no
+        # finite optimum, wherever the solver ended.
+        every_row_right = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(
+            2.0
+        )
+        slopes = np.diagonal(self._penalty(rows.n_classes, rows.total_weight).weight)
+        endless = every_row_right and not slopes.any()
         weights = structure.unpack(solution.params)
         return {
             "coef_": weights[:, :-1].copy(),
             "intercept_": weights[:, -1].copy(),
             "clip_": start.floor,
             "n_iter_": solution.n_iter,
-            "_status": solution.status,
+            "_status": Status.AT_INFINITY if endless else solution.status,
             "_record": self._remember(rows, structure, solution, temperature),
         }
 

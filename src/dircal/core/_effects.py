@@ -30,7 +30,8 @@ class Effects:
     A pair is a class that leads and the class that comes second, by the scores before the map;
     only pairs that occur are listed. Weights are shares that sum to one over the rows.
 
-    ``before``, ``after`` : mean probability of each class;
+    ``before``, ``tempered``, ``after`` : mean probability of each class without a map, with the
+    temperature map, with this map;
     ``leader``, ``second`` : class indices of each pair; ``share`` : weight of its rows;
     ``contested`` : that weight again, counting a row by 4 r (1 - r), where r is the chance of the
     second against the leader after the temperature map: a row that is decided hardly counts;
@@ -43,6 +44,7 @@ class Effects:
     """
 
     before: FloatArray
+    tempered: FloatArray
     after: FloatArray
     leader: IntArray
     second: IntArray
@@ -64,7 +66,7 @@ def measure_effects(
     n_classes: int,
 ) -> Effects:
     """Run over rows whose scores have no floor yet; ``slope`` is that of the temperature map."""
-    before, after = np.zeros(n_classes), np.zeros(n_classes)
+    means = np.zeros((3, n_classes))
     share, contested, lead, moved, flipped = np.zeros((5, n_classes, n_classes))
     losses = np.zeros(3)
     changed = 0.0
@@ -75,27 +77,27 @@ def measure_effects(
         leader, second = _top_two(chunk.scores)
         gap = scores[leader, row] - scores[second, row]
         shift = slope * gap - (logits[leader, row] - logits[second, row])
-        plain, mapped = softmax(chunk.scores.copy()), softmax(logits)
-        tempered = softmax(slope * scores)
-        best = mapped.argmax(axis=0)
+        probas = (softmax(chunk.scores.copy()), softmax(slope * scores), softmax(logits))
+        best = logits.argmax(axis=0)
         shift = shift.clip(-_LARGEST_SHIFT, _LARGEST_SHIFT)
         chance = expit(-slope * gap)
         counted = weight * 4.0 * chance * (1.0 - chance)
-        before += plain @ weight
-        after += mapped @ weight
+        means += [proba @ weight for proba in probas]
         np.add.at(share, (leader, second), weight)
         np.add.at(contested, (leader, second), counted)
         np.add.at(lead, (leader, second), counted * gap)
         np.add.at(moved, (leader, second), counted * shift)
         np.add.at(flipped, (leader, second), weight * (best == second))
         changed += float(weight @ (best != leader))
-        truth = [proba[chunk.labels, row] for proba in (plain, tempered, mapped)]
+        truth = [proba[chunk.labels, row] for proba in probas]
         losses -= np.log(np.maximum(truth, _LOSS_CLIP)) @ weight
     i, j = np.nonzero(share)
     counted = np.maximum(contested[i, j], TINY)
     uncalibrated, temperature, this = losses.tolist()
+    before, tempered, after = means
     return Effects(
         before,
+        tempered,
         after,
         i,
         j,

@@ -20,6 +20,7 @@ from dircal._typing import SmallFloatArray
 from dircal.core._paired import paired_difference
 from dircal.core._rows import Rows
 from dircal.core._simplex import TINY
+from dircal.core._solve import Status
 from dircal.core._temperature import fit_temperature
 
 __all__ = ["FLOORS", "LearnedFloor", "learn_floor"]
@@ -87,7 +88,9 @@ class _Grid:
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
         self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
-        self.imagined = 1.0 / (rows.total_weight + 1.0) if has_zeros else 0.0
+        # Weights that are shares of one stand for as many rows as there are.
+        self.n = max(rows.total_weight, sum(len(chunk.labels) for chunk in rows))
+        self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
 
     def choose(self, floors: Sequence[float]) -> tuple[_Candidate, _Candidate, int]:
         """The best of the floors, the smallest that is not really worse, and the passes spent."""
@@ -107,7 +110,7 @@ class _Grid:
 
     def _is_really_worse(self, candidate: _Candidate, best: _Candidate) -> bool:
         difference = candidate.row_losses - best.row_losses
-        error = paired_difference(difference, self.rows.shares(), self.rows.total_weight)
+        error = paired_difference(difference, self.rows.shares(), self.n)
         allowed = max(self.n_errors * error.standard_error, _SMALLEST_GAIN)
         return candidate.loss - best.loss > allowed
 
@@ -131,7 +134,8 @@ class _Grid:
             yield _Candidate(name, fit.slope, loss, fit.row_losses, fit.solution.n_passes)
             if last:
                 return
-            start = fit.slope if slope is None else fit.slope**2 / slope
+            endless = fit.solution.status is Status.AT_INFINITY
+            start = fit.slope if slope is None or endless else fit.slope**2 / slope
             slope = fit.slope
 
 

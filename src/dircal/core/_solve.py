@@ -39,6 +39,7 @@ _NEAR = 1e-5
 _WORTH_KEEPING = 0.1
 # Curvature below this part of the largest is not there.
 _DEAD = 1e-20
+_NO_CURVATURE = 1e-10
 # Building a preconditioner costs some ten passes, and it ages slowly.
 _PRECONDITIONER_USES = 3
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -87,7 +88,7 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
     look = _ExactSteps(objective) if exact else _StepsByProducts(objective)
     point = look(start)
     n_passes, n_long = 1, 0
-    negligible = _NEGLIGIBLE / objective.rows.total_weight
+    negligible = _NEGLIGIBLE / max(objective.rows.total_weight, 100.0)
     for n_iter in range(1, max_iter + 1):
         step, cost = point.newton_step()
         promised = -0.5 * float(point.gradient @ step)
@@ -240,7 +241,8 @@ def _conjugate_gradients(
         curved = product(direction)
         n_products += 1
         curvature = float(direction @ curved)
-        if curvature <= 0.0:
+        # Preconditioned curvatures are about one: far less is a direction without any.
+        if curvature <= _NO_CURVATURE * size:
             break
         length = size / curvature
         step = step + length * direction

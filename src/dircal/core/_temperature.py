@@ -17,6 +17,8 @@ __all__ = ["TemperatureFit", "fit_temperature"]
 _LARGEST_FACTOR = 8.0
 # Moves in one direction after which a slope that nothing bounds on that side is helped along.
 _PATIENCE = 4
+# Gradients below this part of the largest score are rounding errors.
+_ROUNDING = 1e-13
 # The slope that stands for zero, in units of the inverse spread of the scores.
 _ZERO_SLOPE = 1e-6
 
@@ -43,28 +45,42 @@ def fit_temperature(
     blind to the scale of the scores.
     """
     objective = Objective(rows, Scalar(rows.n_classes), no_penalty(rows.n_classes))
-    if start is not None:
-        return _search(objective, start, 0, tol, max_iter)
-    zero = objective.second_order(np.zeros(1))
-    gradient, curvature = zero.gradient[0], zero.hessian[0, 0]
-    if gradient >= 0.0:
-        return _stay_at_zero(zero, 1)
-    return _search(objective, -gradient / curvature, 1, tol, max_iter)
+    noise = _ROUNDING * max(float(np.abs(chunk.scores).max()) for chunk in rows)
+    zero = objective.second_order(np.zeros(1)) if start is None else None
+    if zero is not None:
+        if _is_flat(zero, noise):
+            return _stay(zero, 1.0, 1)
+        if zero.gradient[0] >= 0.0:
+            return _stay_at_zero(zero, 1)
+        start = float(-zero.gradient[0] / zero.hessian[0, 0])
+    assert start is not None
+    return _search(objective, start, 0 if zero is None else 1, noise, tol, max_iter)
+
+
+def _is_flat(at: SecondOrder, noise: float) -> bool:
+    """Whether rows are uniform but for rounding: then no slope changes anything.
+
+    Rows that are all right beyond doubt have no gradient either, but next to no loss.
+    """
+    small = abs(at.gradient[0]) <= noise and at.hessian[0, 0] <= noise**2
+    return bool(small and at.loss > 0.5)
+
+
+def _stay(at: SecondOrder, slope: float, n_passes: int) -> TemperatureFit:
+    """The fit where no slope is better than the given one."""
+    solution = Solution(np.array([slope]), at.loss, 0, n_passes, Status.CONVERGED)
+    return TemperatureFit(solution, at.row_losses)
 
 
 def _stay_at_zero(zero: SecondOrder, n_passes: int) -> TemperatureFit:
     """The fit where no positive slope is better than zero: the loss is convex and rises."""
-    curvature = zero.hessian[0, 0]
-    # Rows that are all uniform have no slope at all; then 1 is as good as any.
-    slope = _ZERO_SLOPE / np.sqrt(curvature) if curvature > 0.0 else 1.0
-    status = Status.AT_INFINITY if curvature > 0.0 else Status.CONVERGED
-    return TemperatureFit(
-        Solution(np.array([slope]), zero.loss, 0, n_passes, status), zero.row_losses
-    )
+    slope = _ZERO_SLOPE / np.sqrt(zero.hessian[0, 0])
+    solution = Solution(np.array([slope]), zero.loss, 0, n_passes, Status.AT_INFINITY)
+    return TemperatureFit(solution, zero.row_losses)
 
 
 def _search(
-    objective: Objective, slope: float, n_passes: int, tol: float, max_iter: int
+    objective: Objective, slope: float, n_passes: int, noise: float, tol: float, max_iter: int
 ) -> TemperatureFit:
     low, high = 0.0, np.inf
     n_up = n_down = 0
@@ -72,6 +88,8 @@ def _search(
     for n_iter in range(1, max_iter + 1):
         at = objective.second_order(np.array([slope]))
         n_passes += 1
+        if _is_flat(at, noise):
+            return _stay(at, slope, n_passes)
         gradient, curvature = at.gradient[0], at.hessian[0, 0]
         promised = 0.5 * gradient**2 / curvature if curvature > 0.0 else abs(gradient)
         factor = _newton_factor(gradient, curvature, slope)
