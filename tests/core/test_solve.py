@@ -208,3 +208,17 @@ def test_a_penalised_optimum_is_finite_however_far():
     objective = Objective(rows_of(proba, np.array([0, 0, 1, 1])), Full(2, 2), l2(2, 1e-9))
     solution = minimise(objective, start_of(Full(2, 2)), tol=1e-12, max_iter=100)
     assert solution.status is Status.CONVERGED
+
+
+def test_a_step_into_a_flat_direction_is_cut_short():
+    """Fewer distinct rows than classes, no penalty, conjugate gradients: steps of 1e21 occur."""
+    rng = np.random.default_rng(32)
+    k, n = 50, 60
+    logits = rng.normal(scale=0.1, size=(12, k))[np.arange(n) % 12]
+    proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = rng.choice(5, p=[0.6, 0.2, 0.1, 0.05, 0.05], size=n)
+    structure = Full(k, k)
+    objective = Objective(rows_of(proba, y), structure, no_penalty(k))
+    solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
+    assert solution.status is Status.AT_INFINITY
+    assert solution.loss == pytest.approx(0.4922, abs=1e-4)

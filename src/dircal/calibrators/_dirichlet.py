@@ -81,7 +81,7 @@ class DirichletCalibrator(AbstractFullCalibrator):
     ``"none"``         0
     ================== ===================================================================
 
-    The objective is convex and solved to its minimum by Newton's method, starting from the best
+    The objective is convex and solved to its minimum by Newton's method, starting from a
     temperature map. ODIR leaves the diagonal free: where some direction separates the classes
     without error there is no finite minimum, and the fit says so.
 

@@ -74,7 +74,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
     """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
 
     def linear_parameters(self) -> LinearParameters:
-        """The fitted map as softmax(W s + b).
+        """The fitted map as softmax(W ln q + b).
 
         Returns
         -------
@@ -82,6 +82,13 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             W is ``coef_`` and b is ``intercept_``; classes are in the order of ``classes_``.
         """
         check_is_fitted(self)
+        if self.input_scale == "logit" and self._reads_raw_logits:
+            raise ValueError(
+                f"`input_scale` must be 'probability' for this: parameters belong to maps of "
+                f"log-probabilities, and {type(self).__name__} reads logits as they are; got "
+                "input_scale='logit'. Use DirichletCalibrator(input_scale='logit'), which reads "
+                "their log-softmax, or take `coef_` and `intercept_`."
+            )
         return LinearParameters(self.coef_, self.intercept_)
 
     def canonical_parameters(self) -> CanonicalParameters:
@@ -93,15 +100,6 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             A and c; classes are in the order of ``classes_``. They describe the map of
             probabilities that are not below the floor ``clip_``.
         """
-        check_is_fitted(self)
-        if self.input_scale == "logit" and self._reads_raw_logits:
-            raise ValueError(
-                f"`input_scale` must be 'probability' for this: the canonical and the generative "
-                f"parameters belong to maps of log-probabilities, and {type(self).__name__} reads "
-                f"logits as they are; got input_scale='logit'. Use "
-                "DirichletCalibrator(input_scale='logit'), which reads their log-softmax, or "
-                "linear_parameters()."
-            )
         return self.linear_parameters().to_canonical()
 
     def generative_parameters(self) -> GenerativeParameters:

@@ -24,6 +24,7 @@ __all__ = ["Solution", "Status", "minimise"]
 # products of a whole conjugate-gradient solution.
 _DIRECT_PARAMS = 700
 _ARMIJO = 1e-4
+_FAR = 1e6
 _HALVINGS = 40
 # A step that still moves a logit by half a unit while promising nothing is on its way to infinity
 # (each Newton step down an exponential tail moves by one). Three in a row are no accident: near a
@@ -112,7 +113,7 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
                     n_passes + cost,
                     Status.CONVERGED,
                 )
-        advanced, trials = _line_search(look, point, step)
+        advanced, trials = _line_search(objective, look, point, step)
         n_passes += cost + trials
         if advanced is None:
             # No part of the step lowers the objective in floating point.
@@ -124,8 +125,14 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
 _Look = Callable[[FloatArray], _Point]
 
 
-def _line_search(look: _Look, point: _Point, step: FloatArray) -> tuple[_Point | None, int]:
-    """First of 1, 1/2, 1/4, ... of ``step`` that lowers the objective enough, and its cost."""
+def _line_search(
+    objective: Objective, look: _Look, point: _Point, step: FloatArray
+) -> tuple[_Point | None, int]:
+    """The whole of ``step``, or the first of shrinking parts that lowers the objective enough.
+
+    Returns the point reached, if any, and the passes spent. After the first failure no part moves
+    a logit out of all proportion: a step into a flat direction can be longer than many halvings.
+    """
     slope = float(point.gradient @ step)
     # Rounding errors of a loss are those of its largest terms, and probabilities near one.
     slack = _ROUNDING * max(abs(point.loss), 1.0)
@@ -133,9 +140,9 @@ def _line_search(look: _Look, point: _Point, step: FloatArray) -> tuple[_Point |
     for trial in range(1, _HALVINGS + 1):
         reached = look(point.params + length * step)
         if reached.loss <= point.loss + _ARMIJO * length * slope + slack:
-            return reached, trial
-        length *= 0.5
-    return None, _HALVINGS
+            return reached, trial + (trial > 1)
+        length = min(0.5, _FAR / objective.reach(step)) if trial == 1 else 0.5 * length
+    return None, _HALVINGS + 1
 
 
 class _ExactSteps:
