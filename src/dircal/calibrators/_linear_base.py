@@ -54,7 +54,7 @@ Clip = float | Literal["learned"]
 
 _DEFAULT_L2 = 1e-3
 # How far the loss of the temperature map that `explain` compares with may be from its best.
-_COMPARISON_TOLERANCE = 1e-8
+_COMPARISON_TOLERANCE = 1e-7
 
 
 class AbstractLinearCalibrator(AbstractCalibrator):
@@ -222,7 +222,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
             return learn_floor(rows, max_iter=self.max_iter)
         floor = 0.0 if self.clip == "learned" else float(self.clip)
         floored = rows.with_floor(floor) if floor > 0.0 else rows
-        guess = fit_temperature(floored, tol=1e-4, max_iter=self.max_iter)
+        guess = fit_temperature(floored, tol=1e-3, max_iter=self.max_iter)
         return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
 
     def _solve(self, rows: Rows, structure: Structure, slope: float) -> Solution:

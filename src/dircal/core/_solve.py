@@ -36,7 +36,7 @@ _NEGLIGIBLE = 1e-6
 _UNPENALISED = 1e-2
 # Where a step promises less than this the Hessian hardly changes any more: the next step may use
 # the old one, and does so as long as that lowers the promise by this factor.
-_NEAR = 1e-5
+_NEAR = 1e-4
 _WORTH_KEEPING = 0.1
 # Curvature below this part of the largest is not there.
 _DEAD = 1e-20
