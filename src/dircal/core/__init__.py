@@ -22,7 +22,7 @@ Read in this order: `_simplex`, `_rows`, `_structure`, `_penalty`, `_objective`,
 
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
-from dircal.core._objective import Objective, SecondOrder
+from dircal.core._objective import Objective, Preconditioner, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
@@ -42,6 +42,7 @@ __all__ = [
     "Objective",
     "PairedDifference",
     "Penalty",
+    "Preconditioner",
     "Reader",
     "Rows",
     "Scalar",

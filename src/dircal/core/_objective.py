@@ -21,7 +21,7 @@ from dircal.core._penalty import Penalty
 from dircal.core._rows import Chunk, Rows
 from dircal.core._structure import Structure
 
-__all__ = ["Objective", "SecondOrder"]
+__all__ = ["Objective", "Preconditioner", "SecondOrder"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,23 @@ class SecondOrder:
     gradient: FloatArray
     hessian: FloatArray
     row_losses: SmallFloatArray
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """Inverses (c, q, q) of the blocks along a diagonal, to multiply vectors (cq,) with."""
+
+    inverses: FloatArray
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the blocks are single numbers, and so cheap to make."""
+        return bool(self.inverses.shape[1] == 1)
+
+    def __call__(self, vector: FloatArray) -> FloatArray:
+        c, q, _ = self.inverses.shape
+        product: FloatArray = np.matmul(self.inverses, vector.reshape(c, q, 1))
+        return product.ravel()
 
 
 @dataclass(frozen=True)
@@ -106,8 +123,8 @@ class Objective:
 
         return product
 
-    def preconditioner(self, params: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Function that multiplies a vector (p,) with an approximate inverse of the Hessian."""
+    def preconditioner(self, params: FloatArray) -> "Preconditioner":
+        """Approximate inverse of the Hessian: that of blocks along its diagonal."""
         parts = (
             self.structure.curvature_blocks(proba, chunk.weight, chunk.scores)
             for chunk, proba, _ in self._pass(params)
@@ -118,8 +135,8 @@ class Objective:
         # A direction without curvature keeps a little of that of its neighbours.
         least = 1e-12 * blocks[:, every, every].max()
         blocks[:, every, every] += 2.0 * self._weight.reshape(shape) + least
-        inverse = np.linalg.inv(blocks)
-        return lambda vector: np.matmul(inverse, vector.reshape(*shape, 1)).ravel()
+        inverses: FloatArray = np.linalg.inv(blocks).astype(np.float64, copy=False)
+        return Preconditioner(inverses)
 
     def reach(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._typing import FloatArray
-from dircal.core._objective import Objective
+from dircal.core._objective import Objective, Preconditioner
 
 __all__ = ["Solution", "Status", "minimise"]
 
@@ -41,7 +41,8 @@ _WORTH_KEEPING = 0.1
 # Curvature below this part of the largest is not there.
 _DEAD = 1e-20
 _NO_CURVATURE = 1e-10
-# Building a preconditioner costs some ten passes, and it ages slowly.
+# Building a preconditioner from blocks costs some ten passes; it serves several steps. One that is
+# diagonal costs one pass and ages fast, where slopes run far: it is made anew for every step.
 _PRECONDITIONER_USES = 3
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -207,7 +208,7 @@ class _StepsByProducts:
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
-        self._precondition: _Linear | None = None
+        self._precondition: Preconditioner | None = None
         self._n_uses = 0
 
     def __call__(self, params: FloatArray) -> _Point:
@@ -216,7 +217,8 @@ class _StepsByProducts:
         def newton_step() -> tuple[FloatArray, int]:
             # One pass for the probabilities that the products share.
             n_passes = 1
-            if self._precondition is None or self._n_uses == _PRECONDITIONER_USES:
+            aged = self._n_uses == _PRECONDITIONER_USES
+            if self._precondition is None or self._precondition.is_diagonal or aged:
                 self._precondition = self.objective.preconditioner(params)
                 self._n_uses = 0
                 n_passes += 1
