@@ -10,6 +10,7 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 (1, 2)
 """
 
+from dircal import metrics
 from dircal.calibrators import (
     DirichletCalibrator,
     IdentityCalibrator,
@@ -18,6 +19,13 @@ from dircal.calibrators import (
     VectorScaling,
 )
 from dircal.explanation import Explanation
+from dircal.inference import (
+    CalibrationTest,
+    calibration_test,
+    calibration_test_from_confidence,
+    critical_difference,
+    friedman,
+)
 from dircal.parameters import (
     CanonicalParameters,
     GenerativeParameters,
@@ -26,6 +34,7 @@ from dircal.parameters import (
 )
 
 __all__ = [
+    "CalibrationTest",
     "CanonicalParameters",
     "DirichletCalibrator",
     "Explanation",
@@ -37,6 +46,11 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "__version__",
+    "calibration_test",
+    "calibration_test_from_confidence",
+    "critical_difference",
+    "friedman",
+    "metrics",
 ]
 
 __version__ = "0.1.0"

@@ -1,40 +1,71 @@
 """Which column of the scores belongs to which label: decided here and nowhere else."""
 
 from collections.abc import Iterable, Mapping, Set, Sized
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dircal._typing import LabelArray
 
-__all__ = ["classes_of_columns", "match_names", "show"]
+__all__ = ["FITTING", "MEASURING", "Arguments", "classes_of_columns", "match_names", "show"]
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a caller calls its scores and labels, what it is, and what to do about bad scores."""
+
+    scores: str
+    labels: str
+    caller: str
+    fix: str
+
+
+FITTING = Arguments(
+    "X",
+    "y",
+    "a calibrator",
+    "Pass probabilities, or set `input_scale='logit'` if these are logits.",
+)
+MEASURING = Arguments(
+    "y_prob",
+    "y_true",
+    "a measure",
+    "Pass probabilities; if these are logits, take their softmax first.",
+)
 
 
 def classes_of_columns(
-    observed: LabelArray, classes: Iterable[Any] | None, names: LabelArray | None, n_columns: int
+    observed: LabelArray,
+    classes: Iterable[Any] | None,
+    names: LabelArray | None,
+    n_columns: int,
+    arguments: Arguments,
 ) -> LabelArray:
-    """Label of each column of X, in the order of the columns.
+    """Label of each column of the scores, in the order of the columns.
 
-    ``observed`` are the labels in y, ``classes`` those that the user gave, ``names`` those of the
-    columns of a data frame.
+    ``observed`` are the labels that occur, ``classes`` those that the user gave, ``names`` those
+    of the columns of a data frame.
     """
     if n_columns == 1:
         raise ValueError(
-            "`X` has 1 feature(s), a single column, but a calibrator needs one for each class. "
-            "For two classes pass both: np.column_stack([1 - p, p])."
+            f"`{arguments.scores}` has 1 feature(s), a single column, but {arguments.caller} needs "
+            "one for each class. For two classes pass both: np.column_stack([1 - p, p])."
         )
     if classes is not None:
-        given = _given_classes(observed, classes, n_columns)
+        given = _given_classes(observed, classes, n_columns, arguments)
         matched = None if names is None else match_names(names, given)
         return given if matched is None else matched
     if names is not None:
-        named = _labels_by_name(names, observed)
+        named = _labels_by_name(names, observed, arguments)
         if named is not None:
             return named
-    return _observed_classes(observed, n_columns)
+    return _observed_classes(observed, n_columns, arguments)
 
 
-def _given_classes(observed: LabelArray, classes: Iterable[Any], n_columns: int) -> LabelArray:
+def _given_classes(
+    observed: LabelArray, classes: Iterable[Any], n_columns: int, arguments: Arguments
+) -> LabelArray:
     ordered = isinstance(classes, Sized) and isinstance(classes, Iterable)
     if not ordered or isinstance(classes, str | Set | Mapping):
         raise ValueError(
@@ -49,29 +80,30 @@ def _given_classes(observed: LabelArray, classes: Iterable[Any], n_columns: int)
         )
     if len(given) != n_columns:
         raise ValueError(
-            f"`classes` has {len(given)} labels {show(given)}, but `X` has {n_columns} "
-            "columns. Pass the label of each column, in the order of the columns."
+            f"`classes` has {len(given)} labels {show(given)}, but `{arguments.scores}` has "
+            f"{n_columns} columns. Pass the label of each column, in the order of the columns."
         )
     unknown = [label for label in observed.tolist() if label not in set(given.tolist())]
     if unknown:
         raise ValueError(
-            f"`y` holds the label {unknown[0]!r}, which is not among `classes` {show(given)}. "
-            "Add a column for it to `X` and name it in `classes`, or drop its rows."
+            f"`{arguments.labels}` holds the label {unknown[0]!r}, which is not among `classes` "
+            f"{show(given)}. Add a column for it to `{arguments.scores}` and name it in `classes`, "
+            "or drop its rows."
         )
     return given
 
 
-def _observed_classes(observed: LabelArray, n_columns: int) -> LabelArray:
+def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments) -> LabelArray:
     if n_columns > len(observed):
         raise ValueError(
-            f"`X` has {n_columns} columns, but `y` holds only {len(observed)} class(es): "
-            f"{show(observed)}. Pass `classes=[...]`, the label of each column, "
-            "so that it is clear which class is absent."
+            f"`{arguments.scores}` has {n_columns} columns, but `{arguments.labels}` holds only "
+            f"{len(observed)} class(es): {show(observed)}. Pass `classes=[...]`, the label of "
+            "each column, so that it is clear which class is absent."
         )
     if n_columns < len(observed):
         raise ValueError(
-            f"`X` has {n_columns} columns, but `y` holds {len(observed)} classes: "
-            f"{show(observed)}. Pass a column of scores for each class."
+            f"`{arguments.scores}` has {n_columns} columns, but `{arguments.labels}` holds "
+            f"{len(observed)} classes: {show(observed)}. Pass a column of scores for each class."
         )
     return observed
 
@@ -91,7 +123,9 @@ def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
     return matched
 
 
-def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | None:
+def _labels_by_name(
+    names: LabelArray, observed: LabelArray, arguments: Arguments
+) -> LabelArray | None:
     """Labels that the columns of a data frame are named after; None if they are not.
 
     Every observed label must be the name of a column. Columns beyond those name absent classes;
@@ -104,7 +138,7 @@ def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | Non
     if len(set(texts)) < len(texts) or not {_text(label) for label in observed.tolist()} <= set(
         texts
     ):
-        _refuse_half_a_match(texts, observed)
+        _refuse_half_a_match(texts, observed, arguments)
         return None
     if observed.dtype.kind in "iu":
         whole = all(text.lstrip("-").isdecimal() for text in texts)
@@ -112,15 +146,16 @@ def _labels_by_name(names: LabelArray, observed: LabelArray) -> LabelArray | Non
     return np.array(texts, dtype=object) if observed.dtype.kind in "UO" else None
 
 
-def _refuse_half_a_match(texts: list[str], observed: LabelArray) -> None:
+def _refuse_half_a_match(texts: list[str], observed: LabelArray, arguments: Arguments) -> None:
     """Raise where some columns are named after labels and others are not: the order is a guess."""
     labels = {_text(label) for label in observed.tolist()}
     strangers = [text for text in texts if text not in labels]
     if len(strangers) < len(texts):
         raise ValueError(
-            f"`X` has columns named after labels in `y`, but also {strangers[0]!r}, which is none; "
-            f"the labels are {show(observed)}. Name every column after its label, pass "
-            "`classes=[...]`, or pass `X.to_numpy()` to go by position."
+            f"`{arguments.scores}` has columns named after labels in `{arguments.labels}`, but "
+            f"also {strangers[0]!r}, which is none; the labels are {show(observed)}. Name every "
+            f"column after its label, pass `classes=[...]`, or pass "
+            f"`{arguments.scores}.to_numpy()` to go by position."
         )
 
 

@@ -3,19 +3,18 @@
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, check_integer
+from dircal._validation import LARGEST, ROW_SUM_QUIET, ROW_SUM_TOLERANCE, check_integer
 from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
     "LARGEST",
     "check_distribution",
     "check_random_state",
+    "check_ranks",
     "check_square",
+    "check_table",
     "check_vector",
 ]
-
-LARGEST = 1e100
-"""Entries of parameters beyond it leave the range of float64 when logarithms multiply them."""
 
 
 def check_square(name: str, value: ArrayLike) -> FloatArray:
@@ -57,6 +56,29 @@ def check_distribution(name: str, value: ArrayLike, matrix: str, n_classes: int)
         message = f"`{name}` does not sum to one (it sums to {total:.6g}); it was renormalised."
         warn(message, RowSumWarning)
     return vector / total
+
+
+def check_table(name: str, value: ArrayLike) -> FloatArray:
+    """A table (n, m) of finite numbers: results of at least two methods on some datasets."""
+    table = _as_numbers(name, value)
+    if table.ndim != 2 or len(table) == 0 or table.shape[1] < 2:
+        raise ValueError(
+            f"`{name}` must be a table with a row for each dataset and a column for each of at "
+            f"least two methods; got shape {table.shape}. Drop the rows that a method did not "
+            "complete."
+        )
+    return table
+
+
+def check_ranks(name: str, value: ArrayLike) -> FloatArray:
+    """A vector (m,) of finite numbers, one for each of at least two methods."""
+    vector = _as_numbers(name, value)
+    if vector.ndim != 1 or len(vector) < 2:
+        raise ValueError(
+            f"`{name}` must be one number for each of at least two methods; got shape "
+            f"{vector.shape}. Pass the result of `average_ranks`."
+        )
+    return vector
 
 
 def check_random_state(value: object) -> np.random.Generator:

@@ -10,19 +10,28 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import column_or_1d
 
-from dircal._columns import classes_of_columns, match_names, show
+from dircal._columns import (
+    FITTING,
+    MEASURING,
+    Arguments,
+    classes_of_columns,
+    match_names,
+    show,
+)
+from dircal._labels import as_labels, class_indices, observed_classes
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.core import row_slices
 from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
-    "FitData",
+    "LabelledScores",
+    "check_confidence",
     "check_fit",
     "check_integer",
     "check_number",
     "check_option",
+    "check_predictions",
     "check_probabilities",
     "check_scores",
 ]
@@ -33,14 +42,13 @@ ROW_SUM_TOLERANCE = 1e-2
 _ROUNDING = 1e-9
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
-# Beyond this squares of logits and weights leave the range of float64.
-_LARGEST = 1e100
-_SAY_THE_SCALE = "Pass probabilities, or set `input_scale='logit'` if these are logits."
+LARGEST = 1e100
+"""Beyond this products of logits, weights and parameters leave the range of float64."""
 
 
 @dataclass(frozen=True)
-class FitData:
-    """What `fit` works on.
+class LabelledScores:
+    """What `fit` and the measures work on.
 
     ``inputs`` (n, k) are as given, of any float type and possibly mapped from a file;
     ``column_classes`` (k,) is the label of each of its columns, ``classes`` the same sorted;
@@ -62,21 +70,39 @@ def check_fit(
     *,
     classes: Iterable[Any] | None,
     input_scale: InputScale,
-) -> FitData:
+) -> LabelledScores:
     """Scores, labels and weights of a fit, with every column assigned to its class."""
-    inputs, names = _as_matrix(X)
-    labels = _as_labels(y, len(inputs))
+    return _check_labelled(X, y, sample_weight, classes, input_scale, FITTING)
+
+
+def check_predictions(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+) -> LabelledScores:
+    """Probabilities to be measured, their true labels and weights."""
+    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", MEASURING)
+
+
+def _check_labelled(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> LabelledScores:
+    inputs, names = _as_matrix(scores, arguments.scores)
+    given = as_labels(labels, len(inputs), arguments)
     weight = _as_weight(sample_weight, len(inputs))
-    used = labels if weight is None else labels[weight > 0]
-    observed = np.unique(used)
-    column_classes = classes_of_columns(observed, classes, names, inputs.shape[1])
-    order = np.argsort(column_classes)
-    sorted_classes = column_classes[order]
-    _check_values(inputs, weight, input_scale)
+    observed = observed_classes(given if weight is None else given[weight > 0])
+    column_classes = classes_of_columns(observed, classes, names, inputs.shape[1], arguments)
+    sorted_classes = np.sort(column_classes)
+    _check_values(inputs, weight, input_scale, arguments.scores, arguments.fix)
     # Rows of weight zero may carry a label that no class has: they count for nothing.
-    indices = np.searchsorted(sorted_classes, labels).clip(max=len(sorted_classes) - 1)
-    indices = indices.astype(np.min_scalar_type(len(sorted_classes)))
-    return FitData(inputs, indices, weight, sorted_classes, column_classes, names)
+    indices = class_indices(given, sorted_classes)
+    return LabelledScores(inputs, indices, weight, sorted_classes, column_classes, names)
 
 
 def check_scores(
@@ -94,7 +120,7 @@ def check_scores(
             f"{len(column_classes)} features as input: one column for each class. "
             "Pass the columns it was fitted on."
         )
-    _check_values(inputs, None, input_scale)
+    _check_values(inputs, None, input_scale, FITTING.scores, FITTING.fix)
     if names is None:
         return inputs, column_classes
     matched = match_names(names, column_classes)
@@ -116,9 +142,41 @@ def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDAr
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
             "Pass a column of probabilities for each class."
         )
-    fix = "Pass probabilities; if these are logits, take their softmax first."
-    _check_values(inputs, None, "probability", name, fix)
+    _check_values(inputs, None, "probability", name, MEASURING.fix)
     return inputs
+
+
+def check_confidence(
+    correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], FloatArray | None]:
+    """Confidence of each row, whether it was right, and its weight."""
+    values = np.asarray(confidence)
+    if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"`confidence` must be one number for each row; got {values.dtype} values of shape "
+            f"{values.shape}. Pass the largest probability of each row."
+        )
+    right = np.asarray(correct)
+    if right.shape != values.shape:
+        raise ValueError(
+            f"`correct` has shape {right.shape}, but `confidence` has {values.shape}. "
+            "Pass one right or wrong for each row."
+        )
+    if right.dtype.kind not in "fiub" or not np.isin(right, (0, 1)).all():
+        raise ValueError(
+            f"`correct` must hold True and False, or 1 and 0; got {right.dtype} values such as "
+            f"{show(np.unique(right))}. Pass `predicted == y_true`."
+        )
+    weight = _as_weight(sample_weight, len(values))
+    counted = values if weight is None else np.where(weight > 0, values, 0)
+    bad = ~((counted >= 0) & (counted <= 1.0 + ROW_SUM_QUIET))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(
+            f"`confidence` must lie between 0 and 1; row {i} is {values[i]}. "
+            "Pass the largest probability of each row."
+        )
+    return values, right.astype(bool), weight
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
@@ -203,52 +261,6 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
     return matrix, names
 
 
-def _as_labels(y: ArrayLike, n_samples: int) -> LabelArray:
-    if y is None:
-        raise ValueError(
-            "`y` is None: requires y to be passed, but the target y is None. "
-            "Pass the true label of each row of `X`."
-        )
-    labels: LabelArray = column_or_1d(np.asarray(y), warn=True)
-    if len(labels) != n_samples:
-        raise ValueError(
-            f"`y` has {len(labels)} labels, but `X` has {n_samples} rows. "
-            "Pass one label for each row."
-        )
-    if labels.dtype.kind == "f":
-        if not np.isfinite(labels).all():
-            raise ValueError("`y` holds NaN or infinity. Remove the rows without a label.")
-        if (labels != np.floor(labels)).any():
-            raise ValueError(
-                f"`y` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
-                "(Unknown label type: continuous.) Pass classes, not measurements."
-            )
-    if labels.dtype.kind == "O":
-        _check_objects(labels)
-    return labels
-
-
-def _check_objects(labels: LabelArray) -> None:
-    """Refuse missing labels and labels that cannot be put in order."""
-    missing = [value for value in labels if not _equals_itself(value)]
-    if missing:
-        raise ValueError(f"`y` holds {missing[0]!r}. Remove the rows without a label.")
-    kinds = sorted({type(value).__name__ for value in labels})
-    if len(kinds) > 1:
-        raise ValueError(
-            f"`y` must hold labels of one type; got {' and '.join(kinds)}. "
-            "(Unknown label type: mixed.) Convert them, for example to strings."
-        )
-
-
-def _equals_itself(value: object) -> bool:
-    """Whether a label can be one: None, NaN and pandas' NA and NaT cannot."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        return False
-
-
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
     if sample_weight is None:
         return None
@@ -260,7 +272,7 @@ def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | 
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(
-            f"`sample_weight` must have shape ({n_samples},), one weight for each row of `X`; "
+            f"`sample_weight` must have shape ({n_samples},), one weight for each row; "
             f"got shape {weight.shape}. Sample weights must be 1D array or scalar per row."
         )
     bad = ~(np.isfinite(weight) & (weight >= 0))
@@ -274,7 +286,7 @@ def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | 
         raise ValueError("`sample_weight` is zero for every row. Give some row a weight.")
     with np.errstate(over="ignore"):
         total = float(weight.sum())
-    if not 1.0 / _LARGEST < total < _LARGEST:
+    if not 1.0 / LARGEST < total < LARGEST:
         raise ValueError(
             f"`sample_weight` sums to {total:.3g}, which cannot be computed with. "
             "Divide the weights by their mean."
@@ -286,8 +298,8 @@ def _check_values(
     inputs: npt.NDArray[Any],
     weight: FloatArray | None,
     input_scale: InputScale,
-    name: str = "X",
-    fix: str = _SAY_THE_SCALE,
+    name: str,
+    fix: str,
 ) -> None:
     """Refuse what is neither probabilities nor logits, a chunk at a time."""
     farthest, row, total = 0.0, 0, 1.0
@@ -303,10 +315,10 @@ def _check_values(
                 f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
             )
         if input_scale == "logit":
-            if max(-low, high) > _LARGEST:
+            if max(-low, high) > LARGEST:
                 raise ValueError(
                     f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
-                    f"at most {_LARGEST:g} can be computed with. Check the units."
+                    f"at most {LARGEST:g} can be computed with. Check the units."
                 )
             continue
         if low < 0:

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
-from dircal._validation import FitData, check_fit, check_option, check_scores
+from dircal._validation import LabelledScores, check_fit, check_option, check_scores
 from dircal.core import Reader, row_slices
 
 __all__ = ["AbstractCalibrator", "limited_blas"]
@@ -168,7 +168,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Raise a ValueError about the first parameter that is not valid."""
 
     @abstractmethod
-    def _find(self, data: FitData) -> dict[str, Any]:
+    def _find(self, data: LabelledScores) -> dict[str, Any]:
         """Fitted attributes by name; sets none of them."""
 
     @abstractmethod

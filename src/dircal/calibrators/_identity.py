@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal._validation import FitData
+from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.core import Reader, normalise, softmax
 
@@ -58,7 +58,7 @@ class IdentityCalibrator(AbstractCalibrator):
     def _check_parameters(self) -> None:
         """There is nothing more to check."""
 
-    def _find(self, data: FitData) -> dict[str, Any]:
+    def _find(self, data: LabelledScores) -> dict[str, Any]:
         del data
         return {}
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal._validation import FitData, check_integer, check_number, check_option
+from dircal._validation import LabelledScores, check_integer, check_number, check_option
 from dircal.calibrators._base import AbstractCalibrator, column_order
 from dircal.core import (
     TINY,
@@ -184,7 +184,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
                 "Leave `clip` at 'learned'."
             )
 
-    def _find(self, data: FitData) -> dict[str, Any]:
+    def _find(self, data: LabelledScores) -> dict[str, Any]:
         read = Reader(self._transform(), column_order(data.column_classes))
         rows = Rows(Source(data.inputs, data.labels, data.sample_weight, read))
         start = self._choose_floor(rows)

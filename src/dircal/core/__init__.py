@@ -16,24 +16,38 @@ everywhere:
 ``sample_weight``  one weight per row; their sum is what every formula calls n
 =================  ===========================================================================
 
-Read in this order: `_simplex`, `_rows`, `_structure`, `_penalty`, `_objective`, `_solve`,
-`_temperature`, `_paired`, `_floor`, `_effects`.
+Read in this order: `_simplex`, `_losses`, `_rows`, `_structure`, `_penalty`, `_objective`,
+`_solve`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
+`_resample`.
 """
 
+from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
+from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import Objective, Preconditioner, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
+from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
-from dircal.core._simplex import TINY, log_probability, log_softmax, normalise, softmax
+from dircal.core._simplex import (
+    TINY,
+    log_probability,
+    log_softmax,
+    normalise,
+    normalise_beyond_rounding,
+    softmax,
+)
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
 from dircal.core._temperature import TemperatureFit, fit_temperature
 
 __all__ = [
     "FLOORS",
+    "LOSS_CLIP",
     "TINY",
+    "BinTable",
+    "Bins",
     "Chunk",
     "Diagonal",
     "Effects",
@@ -52,18 +66,28 @@ __all__ = [
     "Status",
     "Structure",
     "TemperatureFit",
+    "confidence_and_hits",
+    "equal_mass",
+    "equal_width",
+    "errors_of_classes",
+    "errors_of_one_curve",
     "fit_temperature",
     "l2",
     "learn_floor",
+    "log_losses",
     "log_probability",
     "log_softmax",
     "measure_effects",
     "minimise",
     "no_penalty",
     "normalise",
+    "normalise_beyond_rounding",
     "off_diagonal",
     "paired_difference",
+    "paper_table",
     "row_slices",
     "shifts_of_pairs",
     "softmax",
+    "squared_errors",
+    "tabulate",
 ]

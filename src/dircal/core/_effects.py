@@ -7,14 +7,13 @@ import numpy as np
 from scipy.special import expit
 
 from dircal._typing import FloatArray, IntArray
+from dircal.core._losses import log_losses
 from dircal.core._rows import Chunk, floored
 from dircal.core._simplex import TINY, softmax
 from dircal.core._structure import Structure
 
 __all__ = ["Effects", "measure_effects", "shifts_of_pairs"]
 
-# A probability of zero costs this much in the uncalibrated loss, as everywhere.
-_LOSS_CLIP = 1e-15
 # Iterations of the reweighting that keeps a few odd pairs from colouring the classes, and the
 # shift below which a pair is not odd.
 _REWEIGHTINGS = 8
@@ -89,8 +88,7 @@ def measure_effects(
         np.add.at(moved, (leader, second), counted * shift)
         np.add.at(flipped, (leader, second), weight * (best == second))
         changed += float(weight @ (best != leader))
-        truth = [proba[chunk.labels, row] for proba in probas]
-        losses -= np.log(np.maximum(truth, _LOSS_CLIP)) @ weight
+        losses += [log_losses(proba, chunk.labels) @ weight for proba in probas]
     i, j = np.nonzero(share)
     counted = np.maximum(contested[i, j], TINY)
     uncalibrated, temperature, this = losses.tolist()

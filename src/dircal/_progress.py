@@ -1,0 +1,70 @@
+"""A line that shows how far long work has come, for a person who is watching."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+__all__ = ["Progress"]
+
+# Work that ends sooner shows nothing, and the line changes no more often than this.
+_PATIENCE = 2.0
+_EVERY = 0.2
+
+
+class Progress:
+    """Counts what is done; on a terminal it says so, with the rate and the time left.
+
+    Use it as a context and call `advance`. It writes to the standard error of a terminal after
+    two seconds, and nothing anywhere else.
+    """
+
+    def __init__(self, what: str, total: int, unit: str) -> None:
+        self._what = what
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._start = time.monotonic()
+        self._shown = self._start + _PATIENCE - _EVERY
+        self._stream: TextIO | None = sys.stderr if _is_terminal(sys.stderr) else None
+        self._width = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._stream is not None and self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+
+    def advance(self, done: int) -> None:
+        """So many more are done."""
+        self._done += done
+        now = time.monotonic()
+        if self._stream is None or now - self._shown < _EVERY:
+            return
+        self._shown = now
+        rate = self._done / (now - self._start)
+        left = (self._total - self._done) / rate if rate > 0 else float("inf")
+        line = (
+            f"{self._what}: {self._done:,} of {self._total:,} {self._unit} "
+            f"({self._done / self._total:.0%}), {rate:,.0f} a second, {_duration(left)} left"
+        )
+        self._width = max(self._width, len(line))
+        self._stream.write("\r" + line.ljust(self._width))
+        self._stream.flush()
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

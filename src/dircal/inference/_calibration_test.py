@@ -1,0 +1,239 @@
+"""The test of whether a calibration error could be chance."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dircal._parameter_checks import check_random_state
+from dircal._progress import Progress
+from dircal._typing import ArrayLike, FloatArray
+from dircal._validation import check_confidence, check_integer, check_option
+from dircal.core import errors_of_classes, errors_of_one_curve
+from dircal.metrics import BinTable
+from dircal.metrics._base import read_predictions
+from dircal.metrics._bins_base import (
+    Binning,
+    Curves,
+    Strategy,
+    class_curves,
+    confidence_curves,
+    curves_of_confidence,
+    tabulate_all,
+)
+
+__all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
+
+Statistic: TypeAlias = Literal["confidence_ece", "classwise_ece"]
+
+# Errors that differ by less are the same number, summed in another order.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class CalibrationTest:
+    """Result of `calibration_test`.
+
+    Parameters
+    ----------
+    statistic : float
+        The observed calibration error.
+    pvalue : float
+        Share of the drawn errors that are larger; equal ones count half.
+    null_sample : array (n_resamples,)
+        Errors of labels that were drawn from the predictions.
+    measure : str
+        Name of the statistic.
+    n_samples : int
+        Number of rows.
+    """
+
+    statistic: float
+    pvalue: float
+    null_sample: FloatArray = field(repr=False)
+    measure: str
+    n_samples: int
+
+    def __repr__(self) -> str:
+        draws = len(self.null_sample)
+        expected = float(self.null_sample.mean())
+        low, high = np.quantile(self.null_sample, [0.025, 0.975])
+        if self.pvalue * draws < 0.5:
+            chance = f"p-value < {1.0 / draws:.2g}"
+        else:
+            chance = f"p-value {self.pvalue:.2g}"
+        verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
+        return (
+            f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
+            f"calibrated model would have about {expected:.4g} (95 %: {low:.4g} to {high:.4g}); "
+            f"{chance}, {verdict}>"
+        )
+
+
+def calibration_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    statistic: Statistic = "confidence_ece",
+    n_resamples: int = 10_000,
+    random_state: int | np.random.Generator | None = None,
+    classes: Iterable[Any] | None = None,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> CalibrationTest:
+    r"""Test whether a calibration error could be chance.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    statistic : {"confidence_ece", "classwise_ece"}, default="confidence_ece"
+        The measure that is tested.
+    n_resamples : int, default=10_000
+        Number of draws.
+    random_state : int, numpy Generator or None, optional
+        Seed of the draws.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"width", "mass"}, default="width"
+        Bins of equal width, or with equally many rows each as far as ties allow.
+    binning : {"right_closed", "paper_table"}, default="right_closed"
+        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+
+    Returns
+    -------
+    CalibrationTest
+        With ``statistic``, ``pvalue`` and ``null_sample``; printed, it is a sentence.
+
+    Notes
+    -----
+    Consistency resampling [1]_ [2]_. If the model is calibrated, labels drawn from its own
+    predictions, :math:`\tilde y_i \sim p_i`, are as good as the true ones. The error of many such
+    draws shows what chance alone does, and
+
+    .. math:: \text{p-value} = \frac{1}{B} \sum_{t=1}^{B}
+              \left(1[\tilde e_t > e] + \tfrac12 1[\tilde e_t = e]\right)
+
+    with the observed error :math:`e` and those of the B draws. For the confidence only the number
+    of right rows in each bin matters; its distribution is computed and drawn from. For the classes
+    labels are drawn, of all rows that leave their most probable class. Both are exact.
+
+    There are no sample weights: a weight would say that a row stands for several, but not whether
+    these were drawn together or apart.
+
+    **When not to use it.** A large p-value is no proof of calibration: few rows, or a statistic
+    that does not see what is wrong, give one as well. And with very many rows every model fails,
+    for an error that nobody minds: look at its size.
+
+    References
+    ----------
+    .. [1] Bröcker and Smith (2007). Increasing the reliability of reliability diagrams.
+    .. [2] Vaicenavicius et al. (2019). Evaluating model calibration in classification.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal import calibration_test
+    >>> rng = np.random.default_rng(0)
+    >>> y_prob = rng.dirichlet([1, 1, 1], size=1000)
+    >>> y_true = (rng.random((1000, 1)) > y_prob.cumsum(axis=1)).sum(axis=1)
+    >>> calibration_test(y_true, y_prob, statistic="classwise_ece", random_state=0)
+    <CalibrationTest: classwise_ece 0.03...; p-value 0..., no evidence of miscalibration>
+    """
+    check_option("statistic", statistic, ("confidence_ece", "classwise_ece"))
+    check_integer("n_resamples", n_resamples, at_least=1)
+    rng = check_random_state(random_state)
+    predictions = read_predictions(y_true, y_prob, None, classes)
+    dtype = predictions.data.inputs.dtype
+    options = (dtype, n_bins, strategy, binning)
+    if statistic == "confidence_ece":
+        return _test_one_curve(lambda: confidence_curves(predictions), *options, n_resamples, rng)
+    table = tabulate_all(lambda: class_curves(predictions), *options)
+    proba = np.concatenate([block.proba for block in predictions], axis=1)
+    with Progress("Resampling labels", n_resamples, "draws") as progress:
+        sample = errors_of_classes(proba, table.bins, n_resamples, rng, progress.advance)
+    return _result("classwise_ece", table, sample)
+
+
+def calibration_test_from_confidence(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    n_resamples: int = 10_000,
+    random_state: int | np.random.Generator | None = None,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> CalibrationTest:
+    """`calibration_test` of the confidence where only the largest probabilities are known.
+
+    Parameters
+    ----------
+    correct : array-like (n,)
+        Whether the most probable class was the true one.
+    confidence : array-like (n,)
+        Its probability.
+    n_resamples : int, default=10_000
+        Number of draws.
+    random_state : int, numpy Generator or None, optional
+        Seed of the draws.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"width", "mass"}, default="width"
+        Bins of equal width, or with equally many rows each as far as ties allow.
+    binning : {"right_closed", "paper_table"}, default="right_closed"
+        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+
+    Returns
+    -------
+    CalibrationTest
+        With ``statistic``, ``pvalue`` and ``null_sample``; printed, it is a sentence.
+
+    Examples
+    --------
+    >>> from dircal import calibration_test_from_confidence
+    >>> calibration_test_from_confidence([True] * 50 + [False] * 50, [0.9] * 100, random_state=0)
+    <CalibrationTest: confidence_ece 0.4 on 100 rows; ...; p-value < 0.0001, not calibrated>
+    """
+    check_integer("n_resamples", n_resamples, at_least=1)
+    rng = check_random_state(random_state)
+    values, right, _ = check_confidence(correct, confidence, None)
+    return _test_one_curve(
+        lambda: curves_of_confidence(values, right, None),
+        values.dtype,
+        n_bins,
+        strategy,
+        binning,
+        n_resamples,
+        rng,
+    )
+
+
+def _test_one_curve(
+    curves: Callable[[], Iterator[Curves]],
+    dtype: np.dtype[Any],
+    n_bins: int,
+    strategy: Strategy,
+    binning: Binning,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> CalibrationTest:
+    table = tabulate_all(curves, dtype, n_bins, strategy, binning)
+    values = np.concatenate([part.values[0] for part in curves()])
+    sample = errors_of_one_curve(values, table.bins, n_resamples, rng)
+    return _result("confidence_ece", table, sample)
+
+
+def _result(measure: str, table: BinTable, sample: FloatArray) -> CalibrationTest:
+    observed = float(table.calibration_errors.mean())
+    larger = np.mean(sample > observed + _ROUNDING)
+    smaller = np.mean(sample < observed - _ROUNDING)
+    pvalue = float(larger + 0.5 * (1.0 - larger - smaller))
+    return CalibrationTest(observed, pvalue, sample, measure, int(table.count[0].sum()))

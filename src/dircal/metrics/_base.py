@@ -1,0 +1,82 @@
+"""Predictions and their true labels, read a block at a time."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import ArrayLike, FloatArray, IntArray
+from dircal._validation import LabelledScores, check_predictions
+from dircal.core import Reader, normalise_beyond_rounding, row_slices
+
+__all__ = ["Block", "Predictions", "read_predictions"]
+
+# Rows of single precision miss the sum of one by up to this much; more is not rounding.
+_LARGEST_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: probabilities (k, m) in the order of the classes, labels (m,), weights (m,)."""
+
+    proba: FloatArray
+    labels: IntArray
+    weight: FloatArray | None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Checked predictions that can be run over; rows of weight zero are passed over."""
+
+    data: LabelledScores
+
+    def __iter__(self) -> Iterator[Block]:
+        data = self.data
+        for part in row_slices(data.inputs.shape):
+            inputs, labels, weight = data.inputs[part], data.labels[part], None
+            if data.sample_weight is not None:
+                weight = data.sample_weight[part]
+                used = weight > 0
+                if not used.all():
+                    inputs, labels, weight = inputs[used], labels[used], weight[used]
+            if len(labels):
+                yield Block(self._read(inputs), labels, weight)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return len(self.data.classes)
+
+    @property
+    def _read(self) -> Reader:
+        dtype = self.data.inputs.dtype
+        eps = np.finfo(dtype if dtype.kind == "f" else np.float64).eps
+        rounding = min(4.0 * float(eps) * self.n_classes**0.5, _LARGEST_ROUNDING)
+        order = np.argsort(self.data.column_classes)
+        in_order = np.array_equal(order, np.arange(self.n_classes))
+        transform = partial(normalise_beyond_rounding, rounding=rounding)
+        return Reader(transform, None if in_order else order)
+
+    def mean(self, losses: Callable[[FloatArray, IntArray], npt.NDArray[Any]]) -> float:
+        """Weighted mean of what each row loses."""
+        total = weight = 0.0
+        for block in self:
+            lost = losses(block.proba, block.labels)
+            if block.weight is None:
+                total, weight = total + float(lost.sum()), weight + len(lost)
+            else:
+                total, weight = total + float(block.weight @ lost), weight + block.weight.sum()
+        return float(total / weight)
+
+
+def read_predictions(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+) -> Predictions:
+    """Check the arguments of a measure."""
+    return Predictions(check_predictions(y_true, y_prob, sample_weight, classes))

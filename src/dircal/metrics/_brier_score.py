@@ -1,0 +1,64 @@
+"""The quadratic loss."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from dircal._typing import ArrayLike
+from dircal._validation import check_option
+from dircal.core import squared_errors
+from dircal.metrics._base import read_predictions
+
+__all__ = ["brier_score"]
+
+
+def brier_score(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: Iterable[Any] | None = None,
+    normalisation: Literal["none", "classes"] = "none",
+) -> float:
+    r"""Mean squared distance of the probabilities from the truth; lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    sample_weight : array-like (n,), optional
+        Weight of each row; a weight of two counts like two rows.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+    normalisation : {"none", "classes"}, default="none"
+        Sum over the classes, as Brier did; or divide that by their number, as the paper's tables
+        do.
+
+    Returns
+    -------
+    float
+        Between 0 and 2, or between 0 and 2 / k.
+
+    Notes
+    -----
+    .. math:: \frac{1}{n} \sum_i w_i \sum_j (p_{ij} - 1[y_i = j])^2
+
+    with probabilities :math:`p_{ij}`, labels :math:`y_i`, weights :math:`w_i` and
+    :math:`n = \sum_i w_i`. It is a proper loss, as the log-loss, but bounded: one sure miss costs
+    2 and no more. For two classes it is twice the binary score that scikit-learn reports by
+    default.
+
+    **When not to use it.** Rare classes hardly move it.
+
+    Examples
+    --------
+    >>> from dircal.metrics import brier_score
+    >>> round(brier_score([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
+    0.2733
+    """
+    check_option("normalisation", normalisation, ("none", "classes"))
+    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
+    score = predictions.mean(squared_errors)
+    return score if normalisation == "none" else score / predictions.n_classes

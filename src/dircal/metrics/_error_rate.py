@@ -1,0 +1,56 @@
+"""How often the most probable class is not the true one."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from dircal._typing import ArrayLike
+from dircal.core import confidence_and_hits
+from dircal.metrics._base import read_predictions
+
+__all__ = ["error_rate"]
+
+
+def error_rate(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: Iterable[Any] | None = None,
+) -> float:
+    r"""Share of rows whose most probable class is not the true one; lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    sample_weight : array-like (n,), optional
+        Weight of each row; a weight of two counts like two rows.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; the paper prints it in percent.
+
+    Notes
+    -----
+    .. math:: \frac{1}{n} \sum_i w_i \, 1[\arg\max_j p_{ij} \ne y_i]
+
+    with probabilities :math:`p_{ij}`, labels :math:`y_i`, weights :math:`w_i` and
+    :math:`n = \sum_i w_i`: one minus the accuracy.
+
+    **When not to use it.** It says nothing about the probabilities: temperature scaling never
+    changes it.
+
+    Examples
+    --------
+    >>> from dircal.metrics import error_rate
+    >>> error_rate(["cat", "dog", "dog"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    0.3333333333333333
+    """
+    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
+    return predictions.mean(lambda proba, labels: ~confidence_and_hits(proba, labels)[1])

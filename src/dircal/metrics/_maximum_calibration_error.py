@@ -1,0 +1,129 @@
+"""The bin that is most wrong."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from dircal._typing import ArrayLike
+from dircal._validation import check_option
+from dircal.metrics._base import read_predictions
+from dircal.metrics._bins_base import (
+    Binning,
+    Strategy,
+    confidence_bins_from_confidence,
+    confidence_curves,
+    pooled_curves,
+    tabulate_all,
+)
+
+__all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
+
+
+def maximum_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: Iterable[Any] | None = None,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+    over: Literal["confidence", "classes"] = "confidence",
+) -> float:
+    r"""Largest gap between probability and frequency in any bin; lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    sample_weight : array-like (n,), optional
+        Weight of each row; a weight of two counts like two rows.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"width", "mass"}, default="width"
+        Bins of equal width, or with equally many rows each as far as ties allow.
+    binning : {"right_closed", "paper_table"}, default="right_closed"
+        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+    over : {"confidence", "classes"}, default="confidence"
+        Bins of the largest probability of each row (the paper's table S17), or of the
+        probabilities of all classes together (its table S8).
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Notes
+    -----
+    .. math:: \max_b |\mathrm{frequency}_b - \bar p_b|
+
+    over the bins b that are not empty, with the share of rows in which it happened and the mean
+    probability.
+
+    **When not to use it.** The largest gap is usually that of the bin with the fewest rows, so it
+    is mostly chance: one row alone in a bin can decide it. Prefer `confidence_ece` with
+    ``strategy="mass"``.
+
+    Examples
+    --------
+    >>> from dircal.metrics import maximum_calibration_error
+    >>> round(maximum_calibration_error([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
+    0.6
+    """
+    check_option("over", over, ("confidence", "classes"))
+    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
+    curves = confidence_curves if over == "confidence" else pooled_curves
+    dtype = predictions.data.inputs.dtype
+    return tabulate_all(lambda: curves(predictions), dtype, n_bins, strategy, binning).largest_gap
+
+
+def maximum_calibration_error_from_confidence(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> float:
+    """`maximum_calibration_error` where only the largest probability of each row is known.
+
+    Parameters
+    ----------
+    correct : array-like (n,)
+        Whether the most probable class was the true one.
+    confidence : array-like (n,)
+        Its probability.
+    sample_weight : array-like (n,), optional
+        Weight of each row; a weight of two counts like two rows.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"width", "mass"}, default="width"
+        Bins of equal width, or with equally many rows each as far as ties allow.
+    binning : {"right_closed", "paper_table"}, default="right_closed"
+        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from dircal.metrics import maximum_calibration_error_from_confidence
+    >>> round(maximum_calibration_error_from_confidence([True, False, True], [0.9, 0.6, 0.8]), 4)
+    0.6
+    """
+    table = confidence_bins_from_confidence(
+        correct,
+        confidence,
+        sample_weight=sample_weight,
+        n_bins=n_bins,
+        strategy=strategy,
+        binning=binning,
+    )
+    return table.largest_gap
