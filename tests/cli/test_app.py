@@ -8,14 +8,14 @@ from dircal.cli._app import app
 
 
 def test_demo_shows_every_calibrator_before_and_after():
-    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "100"})
+    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
     for name in calibrators.__all__:
-        assert result.output.count(f" {name} ") >= 3, name
+        assert result.output.count(f"\n{name} ") >= 3, name
     for classifier in ("Gaussian naive Bayes", "Random forest", "Neural network"):
         assert classifier in result.output
-    assert "log-loss" in result.output
-    assert "Brier score" in result.output
+    for column in ("uracy", "loss", "score", "conf.", "class", "MCE", "p of"):
+        assert result.output.count(f"{column} ") >= 3, column
     assert "Temperature" in result.output
     assert "Traceback" not in result.output
 

@@ -9,6 +9,19 @@ from dircal.cli._demo import CalibratorResult, ClassifierResult
 
 __all__ = ["show_classifier", "show_introduction", "show_reading"]
 
+# Two lines each, so that all eight measures fit on a narrow terminal.
+_COLUMNS = (
+    "acc-\nuracy",
+    "log-\nloss",
+    "\nchange",
+    "Brier\nscore",
+    "conf.\nECE",
+    "class\nECE",
+    "\nMCE",
+    "p of\nconf.",
+    "p of\nclass",
+)
+_NOT_CALIBRATED = 0.05
 # A floor below this is the paper's, and no news.
 _TAKEN_AT_ITS_WORD = 1e-300
 
@@ -24,18 +37,30 @@ def show_introduction(console: Console, dataset: str) -> None:
 
 def show_classifier(console: Console, result: ClassifierResult) -> None:
     """One table, and what the maps of this classifier say."""
-    table = Table(title=result.name, title_justify="left", title_style="bold", box=None)
-    table.add_column("calibrator")
-    for column in ("log-loss", "change", "Brier score", "accuracy"):
+    table = Table(
+        title=result.name,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("\ncalibrator")
+    for column in _COLUMNS:
         table.add_column(column, justify="right")
     uncalibrated = result.calibrators[0]
     for row in result.calibrators:
         table.add_row(
             row.name,
+            f"{row.accuracy:.1%}",
             f"{row.log_loss:.3f}",
             _change(row, uncalibrated),
             f"{row.brier_score:.3f}",
-            f"{row.accuracy:.1%}",
+            f"{row.confidence_ece:.3f}",
+            f"{row.classwise_ece:.4f}",
+            f"{row.maximum_calibration_error:.2f}",
+            _chance(row.confidence_pvalue),
+            _chance(row.classwise_pvalue),
         )
     console.print(table)
     for row in result.calibrators:
@@ -50,9 +75,12 @@ def show_classifier(console: Console, result: ClassifierResult) -> None:
 def show_reading(console: Console) -> None:
     """How to read the tables."""
     console.print(
-        "Log-loss and Brier score are lower for better probabilities; the change is against no "
-        "calibration (IdentityCalibrator). Given probabilities, MatrixScaling reads their "
-        "logarithms and is then the same map as DirichletCalibrator; it differs on logits."
+        "Lower is better for the log-loss and the Brier score, which judge the probabilities as a "
+        "whole, and for the calibration errors (ECE, MCE). The change is that of the log-loss "
+        "against no calibration (IdentityCalibrator). The last two columns are p-values of the "
+        "test that the confidence and the class probabilities are calibrated: below 0.05 they are "
+        "not. Given probabilities, MatrixScaling reads their logarithms and is then the same map "
+        "as DirichletCalibrator; it differs on logits."
     )
 
 
@@ -61,6 +89,10 @@ def _change(row: CalibratorResult, uncalibrated: CalibratorResult) -> Text:
         return Text("")
     change = row.log_loss / uncalibrated.log_loss - 1.0
     return Text(f"{change:+.0%}", style="green" if change < 0 else "red")
+
+
+def _chance(pvalue: float) -> Text:
+    return Text(f"{pvalue:.2f}", style="green" if pvalue >= _NOT_CALIBRATED else "red")
 
 
 def _sentences(result: ClassifierResult) -> list[str]:
