@@ -59,6 +59,7 @@ docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/measures.py
 
 clean:  ## remove what the commands made
 	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated build dist

@@ -22,7 +22,7 @@ from _passes import Passes, count_passes
 from _problems import FloatArray
 from threadpoolctl import threadpool_limits
 
-from dircal import DirichletCalibrator
+from dircal import DirichletCalibrator, calibration_test
 from dircal.core import Full, Objective
 
 __all__ = ["INPUTS", "LABELS", "TOL", "Say", "run_alone"]
@@ -97,6 +97,14 @@ def _many_rows(folder: Path) -> dict[str, Any]:
     }
 
 
+def _test_of_classes(folder: Path) -> dict[str, Any]:
+    """The calibration test of the classes with 10 000 draws."""
+    proba, labels = np.load(folder / INPUTS), np.load(folder / LABELS)
+    classes = range(proba.shape[1])
+    calibration_test(labels, proba, statistic="classwise_ece", random_state=0, classes=classes)
+    return {"gigabytes": _peak_gigabytes()}
+
+
 def _say(passes: Passes) -> None:
     print(passes, flush=True)
 
@@ -165,5 +173,9 @@ def _peak_gigabytes() -> float:
 
 
 if __name__ == "__main__":
-    tasks = {"many_classes": _many_classes, "many_rows": _many_rows}
+    tasks = {
+        "many_classes": _many_classes,
+        "many_rows": _many_rows,
+        "test_of_classes": _test_of_classes,
+    }
     print(json.dumps(tasks[sys.argv[1]](Path(sys.argv[2]))))

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from numpydoc.docscrape import ClassDoc
+from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import dircal
-from dircal import calibrators
+from dircal import calibrators, inference, metrics
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dircal"
@@ -21,6 +21,13 @@ CALIBRATORS = [getattr(calibrators, name) for name in calibrators.__all__]
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES]
 )
+FUNCTIONS = {
+    name: function
+    for room in (metrics, inference)
+    for name, function in vars(room).items()
+    if name in room.__all__ and inspect.isfunction(function)
+}
+each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 each_calibrator = pytest.mark.parametrize("cls", CALIBRATORS, ids=calibrators.__all__)
 
 
@@ -40,7 +47,7 @@ def test_files_stay_readable(path):
     assert len(path.read_text().splitlines()) <= 400
 
 
-@pytest.mark.parametrize("room", ["calibrators"])
+@pytest.mark.parametrize("room", ["calibrators", "metrics", "inference"])
 def test_siblings_do_not_know_each_other(room):
     for path in (PACKAGE / room).glob("_[!_]*.py"):
         siblings = re.findall(rf"from dircal\.{room}\.(_\w+) import", path.read_text())
@@ -54,17 +61,47 @@ def test_public_names_are_those_of_the_rooms():
 
 @each_calibrator
 def test_docstrings_agree_with_signatures(cls):
-    documented = {p.name: p.type for p in ClassDoc(cls)["Parameters"]}
     signature = inspect.signature(cls).parameters
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in signature.values())
+    assert_documented(ClassDoc(cls), signature)
+
+
+def assert_documented(doc, signature):
+    """Names, order and defaults in the docstring are those of the code."""
+    documented = {p.name: p.type for p in doc["Parameters"]}
     assert list(documented) == list(signature)
     for name, parameter in signature.items():
-        assert parameter.kind is parameter.KEYWORD_ONLY
+        default = documented[name].rpartition("default=")[2].strip("\"'").replace("_", "")
         if parameter.default is None:
             assert documented[name].endswith("optional"), name
+        elif parameter.default is parameter.empty:
+            assert "default" not in documented[name], name
+            assert "optional" not in documented[name], name
         else:
-            shown = str(parameter.default)
-            default = documented[name].rpartition("default=")[2].strip("\"'")
-            assert default == shown, name
+            assert default == str(parameter.default).replace("_", ""), name
+
+
+@each_function
+def test_functions_are_documented(function):
+    doc = FunctionDoc(function)
+    signature = inspect.signature(function).parameters
+    assert_documented(doc, signature)
+    for parameter in signature.values():
+        required = parameter.default is parameter.empty
+        assert required or parameter.kind is parameter.KEYWORD_ONLY, parameter.name
+    assert doc["Returns"]
+    assert doc["Examples"]
+    short_form = function.__name__.endswith(("_from_confidence", "_bins", "_ranks", "_groups"))
+    assert short_form or "When not to use it" in "\n".join(doc["Notes"])
+
+
+@each_function
+def test_functions_have_their_tests_and_pages(function):
+    name = function.__name__
+    assert name in (ROOT / "docs" / "api.md").read_text()
+    assert name in (ROOT / "docs" / "guide" / "is_it_calibrated.md").read_text()
+    tests = [*(ROOT / "tests").rglob("test_*.py")]
+    assert any(name in path.read_text() for path in tests)
 
 
 @each_calibrator

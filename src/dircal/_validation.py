@@ -327,7 +327,8 @@ def _check_values(
                 f"`{name}` must not be negative; row {part.start + i}, column {j} is "
                 f"{block[i, j]:.6g}. {fix} (Negative values in data.)"
             )
-        sums = block.sum(axis=1, dtype=np.float64)
+        # Twice as fast as the sum over the short axis.
+        sums = np.einsum("ij->i", block, dtype=np.float64, casting="unsafe")
         misses = np.abs(sums - 1.0)
         i = int(misses.argmax())
         if misses[i] > farthest:

@@ -46,25 +46,30 @@ class Bins:
         return np.stack([self._by_search(*pair) for pair in zip(values, curves, strict=True)])
 
     def _by_product(self, values: FloatArray, n_equal: int) -> npt.NDArray[np.intp]:
-        position = values * n_equal
+        """Multiply, then compare with the one edge that rounding leaves in doubt.
+
+        The factor errs to the side of the bin that does not own its edge, by more than the
+        product is rounded and by less than a bin: the comparison can only move on by one.
+        """
+        doubt = 4.0 * float(np.finfo(self.dtype).eps)
+        edges = np.append(self._compared(self.edges[0]), np.inf)
         if self.closed == "right":
-            index = (np.ceil(position) - 1.0).astype(np.intp)
+            index = np.ceil(values * (n_equal * (1.0 - doubt))).astype(np.intp)
+            index += values > edges[index]
+            index -= 1
         else:
-            index = position.astype(np.intp)
-        np.clip(index, 0, self.n_bins - 1, out=index)
-        # The product is rounded: what may lie on an edge is compared with the edge itself.
-        whole = np.rint(position)
-        rounding = 4.0 * float(np.finfo(self.dtype).eps)
-        near = np.flatnonzero(np.abs(position - whole) < rounding * whole)
-        if len(near):
-            index.flat[near] = self._by_search(values.ravel()[near], self.edges[0])
-        return index
+            index = (values * (n_equal * (1.0 + doubt))).astype(np.intp)
+            index -= values < edges[index]
+        return np.clip(index, 0, self.n_bins - 1, out=index)
 
     def _by_search(self, values: FloatArray, edges: FloatArray) -> npt.NDArray[np.intp]:
-        inner = edges[1:-1].astype(self.dtype).astype(np.float64)
+        inner = self._compared(edges[1:-1])
         if self.closed == "right":
             return np.searchsorted(inner, values, side="left")
         return np.searchsorted(inner, values, side="right")
+
+    def _compared(self, edges: FloatArray) -> FloatArray:
+        return edges.astype(self.dtype).astype(np.float64)
 
 
 def equal_width(n_bins: int, dtype: np.dtype[Any]) -> Bins:

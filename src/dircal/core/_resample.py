@@ -22,6 +22,8 @@ __all__ = [
 _LEAF = 32
 # Probabilities below this are rounding errors of the Fourier transform.
 _NOTHING = 1e-16
+# Rows that leave their most probable class less often than this never do.
+_SMALLEST_SUM = 1e-300
 # Rows of several draws that are handled at once: enough to hide the cost of a call.
 _ROWS_AT_ONCE = 16_384
 
@@ -95,11 +97,15 @@ class LabelDraws:
     ----------
     stays : array (n,)
         Probability of the most probable class. Most rows keep it; only departures cost work.
-    leaves_to : array (n * width,)
-        For each row the running sum of the probabilities of the other classes, up to the last
-        possible one, from which on it is infinite; padded to a power of two for the bisection.
-    cells : array (n * width,)
-        For each row and class the cell ``class * n_bins + bin`` of its probability.
+    leaves_to : array (n * others,)
+        For each row the running sum of the probabilities of the other classes, the likely ones
+        first, up to the last possible one, from which on it is infinite.
+    scale : array (n,)
+        Number of others over the last sum: cuts the sums of a row into slots of equal size.
+    first : array (n * others,)
+        For each row and slot, how many sums end before it: where to begin to look.
+    cells : array (n * others,)
+        For each row and other class the cell ``class * n_bins + bin`` of its probability.
     top_cells : array (n,)
         The cell of the most probable class.
     excess : array (k * n_bins,)
@@ -109,6 +115,8 @@ class LabelDraws:
 
     stays: FloatArray
     leaves_to: FloatArray
+    scale: FloatArray
+    first: IntArray
     cells: IntArray
     top_cells: IntArray
     excess: FloatArray
@@ -117,36 +125,46 @@ class LabelDraws:
     def prepare(cls, proba: FloatArray, bins: Bins) -> "LabelDraws":
         """From probabilities (k, n)."""
         k, n = proba.shape
-        n_cells, width = k * bins.n_bins, 1 << (k - 1).bit_length()
+        n_cells, others = k * bins.n_bins, k - 1
         index = bins.index(proba) + np.arange(0, n_cells, bins.n_bins)[:, None]
         sums = np.bincount(index.ravel(), proba.ravel(), minlength=n_cells)
-        top, rows = proba.argmax(axis=0), np.arange(n)
-        stays, top_cells = proba[top, rows], index[top, rows]
-        others = np.full((n, width), np.inf)
-        others[:, :k] = proba.T
-        others[rows, top] = 0.0
-        others[:, :k].cumsum(axis=1, out=others[:, :k])
+        order = np.argsort(-proba.T, axis=1, kind="stable")
+        cells = np.take_along_axis(index.T, order, axis=1)
+        top_cells, stays = cells[:, 0].copy(), proba.max(axis=0)
+        ends = np.take_along_axis(proba.T, order[:, 1:], axis=1).cumsum(axis=1)
+        scale = others / np.maximum(ends[:, -1], _SMALLEST_SUM)
+        # A sum and a draw are put into slots by the same product, so none is put too late.
+        slots = (ends * scale[:, None]).astype(np.intp).clip(max=others)
+        slots += np.arange(0, n * k, k)[:, None]
+        filled = np.bincount(slots.ravel(), minlength=n * k).reshape(n, k)
+        first = (filled.cumsum(axis=1) - filled)[:, :others]
         # Rounding may leave a draw above the last sum: it belongs to the last class that can be.
-        others[others == others[:, k - 1 : k]] = np.inf
-        cells = np.zeros((n, width), dtype=np.min_scalar_type(n_cells))
-        cells[:, :k] = index.T
+        ends[ends == ends[:, -1:]] = np.inf
         kept = np.bincount(top_cells, minlength=n_cells)
-        excess = kept.astype(np.float64) - sums.astype(np.float64)
-        return cls(stays, others.ravel(), cells.ravel(), top_cells, excess)
+        return cls(
+            stays,
+            ends.ravel(),
+            scale,
+            first.astype(np.min_scalar_type(k)).ravel(),
+            cells[:, 1:].astype(np.min_scalar_type(n_cells)).ravel(),
+            top_cells,
+            kept.astype(np.float64) - sums.astype(np.float64),
+        )
 
     def gaps(self, uniform: FloatArray) -> FloatArray:
         """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
         n_draws, n = uniform.shape
-        n_cells, width = len(self.excess), len(self.cells) // n
+        n_cells, others = len(self.excess), len(self.cells) // n
         departs = np.flatnonzero(uniform >= self.stays)
         draw, row = np.divmod(departs, n)
         beyond = uniform.ravel()[departs] - self.stays[row]
-        place = row * width
-        step = width // 2
-        while step:
-            # The class lies beyond the first `step` that are left if their sum does not reach.
-            place += step * (self.leaves_to[place + (step - 1)] <= beyond)
-            step //= 2
+        slot = np.minimum((beyond * self.scale[row]).astype(np.intp), others - 1)
+        place = row * others
+        place += self.first[place + slot]
+        late = np.flatnonzero(self.leaves_to[place] <= beyond)
+        while len(late):
+            place[late] += 1
+            late = late[self.leaves_to[place[late]] <= beyond[late]]
         size = n_draws * n_cells
         offset = draw * n_cells
         arrived = np.bincount(offset + self.cells[place], minlength=size)

@@ -1,0 +1,30 @@
+"""Time and memory of measures and of the calibration test: part of ``make bench``.
+
+Prints a table, writes ``results/measures.json`` and renews the table in ``README.md``. The exit
+code is 0 also where a target is missed; the last line says so.
+"""
+
+from _measures import measures_of_many_rows, tests_of_classes, tests_of_confidence
+from _report import Report, make_console
+
+
+def main() -> None:
+    """Run all steps, then save and show the rows."""
+    console = make_console()
+    report = Report(
+        "measures",
+        "Measures and tests: smaller ratios are better",
+        "Measures as the smallest of interleaved repeats, the test of the classes once; limits are "
+        "in seconds and gigabytes; ratio = ours / yardstick.",
+    )
+    with console.status("") as status:
+        status.update("measures of a million rows ...")
+        report.rows += measures_of_many_rows()
+        report.rows += tests_of_confidence(status.update)
+        report.rows += tests_of_classes(status.update)
+    report.save()
+    report.show(console)
+
+
+if __name__ == "__main__":
+    main()
