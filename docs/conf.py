@@ -55,14 +55,19 @@ html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": []}
 
 
 THIN = '<mspace width="0.17em"/>'
+ACCENTED = r"<munderover>\s*(<mi>\w</mi>)(.*?)(<mo[^>]*>[ˉˆ~]</mo>)\s*</munderover>"
 
 
 def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML, which browsers draw by themselves, also without a network."""
     block = isinstance(node, nodes.math_block)
-    formula = tex2mathml(node.astext(), as_block=block)
+    # In TeX \frac12 is one half; the converter makes it twelve over what follows.
+    tex = re.sub(r"(\\[td]?frac)(\d)(\d)", r"\1{\2}{\3}", node.astext())
+    formula = tex2mathml(tex, as_block=block)
     # TeX sets a thin space on both sides of "ln" and its like; the converter sets none.
     formula = re.sub(r"(<mi>\w+</mi>\s*<mo>&ApplyFunction;</mo>)", rf"{THIN}\1{THIN}", formula)
+    # The index of an accented letter stands beside it; the converter sets it below.
+    formula = re.sub(ACCENTED, r"<msub><mover>\1\3</mover>\2</msub>", formula, flags=re.DOTALL)
     translator.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 

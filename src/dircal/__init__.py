@@ -21,10 +21,13 @@ from dircal.calibrators import (
 from dircal.explanation import Explanation
 from dircal.inference import (
     CalibrationTest,
+    FriedmanTest,
+    average_ranks,
     calibration_test,
     calibration_test_from_confidence,
     critical_difference,
     friedman,
+    rank_groups,
 )
 from dircal.parameters import (
     CanonicalParameters,
@@ -38,6 +41,7 @@ __all__ = [
     "CanonicalParameters",
     "DirichletCalibrator",
     "Explanation",
+    "FriedmanTest",
     "GenerativeParameters",
     "IdentityCalibrator",
     "InterpretationPoints",
@@ -46,11 +50,13 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "__version__",
+    "average_ranks",
     "calibration_test",
     "calibration_test_from_confidence",
     "critical_difference",
     "friedman",
     "metrics",
+    "rank_groups",
 ]
 
 __version__ = "0.1.0"

@@ -44,7 +44,7 @@ def class_ece(
     strategy : {"width", "mass"}, default="width"
         Bins of equal width, or with equally many rows each as far as ties allow.
     binning : {"right_closed", "paper_table"}, default="right_closed"
-        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+        Bins (a, b], the first with 0; or those of the paper's cw-ECE tables, see `classwise_ece`.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def maximum_calibration_error(
     strategy : {"width", "mass"}, default="width"
         Bins of equal width, or with equally many rows each as far as ties allow.
     binning : {"right_closed", "paper_table"}, default="right_closed"
-        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+        Bins (a, b], the first with 0; or those of the paper's cw-ECE tables, see `classwise_ece`.
     over : {"confidence", "classes"}, default="confidence"
         Bins of the largest probability of each row (the paper's table S17), or of the
         probabilities of all classes together (its table S8).
@@ -105,7 +105,7 @@ def maximum_calibration_error_from_confidence(
     strategy : {"width", "mass"}, default="width"
         Bins of equal width, or with equally many rows each as far as ties allow.
     binning : {"right_closed", "paper_table"}, default="right_closed"
-        Bins (a, b], the first with 0; or those of the paper's tables, see `classwise_ece`.
+        Bins (a, b], the first with 0; or those of the paper's cw-ECE tables, see `classwise_ece`.
 
     Returns
     -------
