@@ -18,6 +18,7 @@ class Page(Document):
         self.reached = -1
 
     def evaluate(self, example: Example, evaluator: Evaluator) -> None:
+        """Run the blocks that were passed over, then this one."""
         for block in self.examples():
             if self.reached < block.start < example.start:
                 self.reached = block.start
@@ -28,7 +29,7 @@ class Page(Document):
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)],
-    patterns=["README.md", "docs/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/guide/*.md"],
     excludes=["*/README.md", "docs/_build/*"],
     document_types={".md": Page},
 ).pytest()
