@@ -35,9 +35,12 @@ from dircal.parameters import (
     InterpretationPoints,
     LinearParameters,
 )
+from dircal.selection import CalibratedClassifier, CalibratorCV
 
 __all__ = [
+    "CalibratedClassifier",
     "CalibrationTest",
+    "CalibratorCV",
     "CanonicalParameters",
     "DirichletCalibrator",
     "Explanation",

@@ -34,6 +34,7 @@ __all__ = [
     "check_predictions",
     "check_probabilities",
     "check_scores",
+    "check_weight",
 ]
 
 ROW_SUM_TOLERANCE = 1e-2
@@ -95,7 +96,7 @@ def _check_labelled(
 ) -> LabelledScores:
     inputs, names = _as_matrix(scores, arguments.scores)
     given = as_labels(labels, len(inputs), arguments)
-    weight = _as_weight(sample_weight, len(inputs))
+    weight = check_weight(sample_weight, len(inputs))
     observed = observed_classes(given if weight is None else given[weight > 0])
     column_classes = classes_of_columns(observed, classes, names, inputs.shape[1], arguments)
     sorted_classes = np.sort(column_classes)
@@ -167,7 +168,7 @@ def check_confidence(
             f"`correct` must hold True and False, or 1 and 0; got {right.dtype} values such as "
             f"{show(np.unique(right))}. Pass `predicted == y_true`."
         )
-    weight = _as_weight(sample_weight, len(values))
+    weight = check_weight(sample_weight, len(values))
     counted = values if weight is None else np.where(weight > 0, values, 0)
     bad = ~((counted >= 0) & (counted <= 1.0 + ROW_SUM_QUIET))
     if bad.any():
@@ -261,7 +262,8 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
     return matrix, names
 
 
-def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    """One weight for each row; None where there are none."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):

@@ -5,6 +5,7 @@
     UserWarning
     └── DircalWarning
         ├── ConvergenceWarning    the fit did not converge (also scikit-learn's ConvergenceWarning)
+        ├── GridEdgeWarning       the best value of a search lies on the edge of its grid
         └── RowSumWarning         rows were far enough from summing to one to be worth a look
 
 Invalid input raises a plain ``ValueError``, a call before ``fit`` scikit-learn's
@@ -17,7 +18,7 @@ from types import FrameType
 
 from sklearn import exceptions as sklearn_exceptions
 
-__all__ = ["ConvergenceWarning", "DircalWarning", "RowSumWarning", "warn"]
+__all__ = ["ConvergenceWarning", "DircalWarning", "GridEdgeWarning", "RowSumWarning", "warn"]
 
 
 class DircalWarning(UserWarning):
@@ -26,6 +27,10 @@ class DircalWarning(UserWarning):
 
 class ConvergenceWarning(DircalWarning, sklearn_exceptions.ConvergenceWarning):  # type: ignore[misc]
     """A fit did not converge, or its optimum is at infinity; the message says what to do."""
+
+
+class GridEdgeWarning(DircalWarning):
+    """A search chose the smallest or the largest value: a better one may lie beyond."""
 
 
 class RowSumWarning(DircalWarning):

@@ -1,7 +1,7 @@
 """What every calibrator shares: fit and predict, written once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import threadpoolctl
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +18,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArr
 from dircal._validation import LabelledScores, check_fit, check_option, check_scores
 from dircal.core import Reader, row_slices
 
-__all__ = ["AbstractCalibrator", "limited_blas"]
+__all__ = ["AbstractCalibrator", "AbstractMapCalibrator", "column_order", "limited_blas"]
 
 # Products of matrices up to this many multiplications a chunk run on one BLAS thread: handing
 # parts of them to a second one costs more than it saves.
@@ -67,11 +67,9 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     """A map from probabilities or logits to calibrated probabilities.
 
     A final class stores its parameters in ``__init__`` and says three things: whether they are
-    valid, what a fit finds, and how scores become probabilities.
+    valid, what a fit finds, and how checked scores become probabilities.
     """
 
-    input_scale: InputScale
-    classes: Iterable[Any] | None
     classes_: LabelArray
     column_classes_: LabelArray
 
@@ -93,12 +91,36 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         self : object
             The fitted calibrator.
         """
+        # Parameters first: a misspelt one should not wait for the rows to be read.
+        self._check_all_parameters()
+        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
+        self._fit_checked(data)
+        self._warn_about_fit()
+        return self
+
+    def _fit_checked(self, data: LabelledScores) -> Self:
+        """Fit on rows that have passed the door, without a warning."""
+        self._check_all_parameters()
+        with limited_blas(data.inputs.shape):
+            self._store(data, self._find(data))
+        return self
+
+    def _fit_settings(
+        self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[int, Self]]:
+        """A fitted copy with each of some settings of the parameters, and its number, in any order.
+
+        A class whose fits help each other overrides this.
+        """
+        for i, setting in enumerate(settings):
+            yield i, clone(self).set_params(**setting)._fit_checked(data)
+
+    def _check_all_parameters(self) -> None:
         check_option("input_scale", self.input_scale, ("probability", "logit"))
         self._check_parameters()
-        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
-        with limited_blas(data.inputs.shape):
-            fitted = self._find(data)
-        # Nothing is stored before everything has been found: a fit that fails loses nothing.
+
+    def _store(self, data: LabelledScores, fitted: Mapping[str, Any]) -> None:
+        """Set what was found, all at once: a fit that fails before loses nothing."""
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
             self.feature_names_in_ = data.feature_names
@@ -107,8 +129,6 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         self.column_classes_ = data.column_classes
         for name, value in fitted.items():
             setattr(self, name, value)
-        self._warn_about_fit()
-        return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Calibrated probabilities.
@@ -124,13 +144,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             Rows sum to one; columns follow ``classes_``.
         """
         check_is_fitted(self)
-        inputs, column_classes = self._check_scores(X)
-        read, apply = self._reader(column_order(column_classes)), self._map()
-        proba = np.empty(inputs.shape)
-        with limited_blas(inputs.shape):
-            for part in row_slices(inputs.shape):
-                proba[part] = apply(read(inputs[part])).T
-        return proba
+        return self._apply(*self._check_scores(X))
 
     def predict(self, X: ArrayLike) -> LabelArray:
         """Most probable label of each row after calibration.
@@ -172,6 +186,20 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Fitted attributes by name; sets none of them."""
 
     @abstractmethod
+    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
+        """Calibrated probabilities (n, k) of scores that have passed the door."""
+
+    def _warn_about_fit(self) -> None:
+        """Warn, after everything is stored, if the fit ended badly."""
+
+
+class AbstractMapCalibrator(AbstractCalibrator):
+    """A calibrator that reads scores and applies one map to them, a chunk at a time."""
+
+    input_scale: InputScale
+    classes: Iterable[Any] | None
+
+    @abstractmethod
     def _reader(self, columns: IntArray | None) -> Reader:
         """How rows become scores, for input whose classes are in these columns."""
 
@@ -179,8 +207,13 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _map(self) -> Callable[[FloatArray], FloatArray]:
         """The fitted map, from scores (k, m) to probabilities (k, m); may use up its input."""
 
-    def _warn_about_fit(self) -> None:
-        """Warn, after everything is stored, if the fit ended badly."""
+    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
+        read, apply = self._reader(column_order(column_classes)), self._map()
+        proba = np.empty(inputs.shape)
+        with limited_blas(inputs.shape):
+            for part in row_slices(inputs.shape):
+                proba[part] = apply(read(inputs[part])).T
+        return proba
 
 
 def column_order(column_classes: LabelArray) -> IntArray | None:

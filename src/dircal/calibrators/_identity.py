@@ -5,13 +5,13 @@ from typing import Any
 
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal._validation import LabelledScores
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._base import AbstractMapCalibrator
 from dircal.core import Reader, normalise, softmax
 
 __all__ = ["IdentityCalibrator"]
 
 
-class IdentityCalibrator(AbstractCalibrator):
+class IdentityCalibrator(AbstractMapCalibrator):
     r"""The identity: probabilities as they are, or the softmax of logits.
 
     It takes part in comparisons as the reference, under the same contract as any other

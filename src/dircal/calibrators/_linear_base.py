@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import LabelledScores, check_integer, check_number, check_option
-from dircal.calibrators._base import AbstractCalibrator, column_order
+from dircal.calibrators._base import AbstractMapCalibrator, column_order
 from dircal.core import (
     TINY,
     Effects,
@@ -32,6 +32,7 @@ from dircal.core import (
     minimise,
     no_penalty,
     off_diagonal,
+    settle,
     softmax,
 )
 from dircal.exceptions import ConvergenceWarning, warn
@@ -57,7 +58,7 @@ _DEFAULT_L2 = 1e-3
 _COMPARISON_TOLERANCE = 1e-7
 
 
-class AbstractLinearCalibrator(AbstractCalibrator):
+class AbstractLinearCalibrator(AbstractMapCalibrator):
     """A map softmax(W s + b) of log-probabilities or logits s."""
 
     clip: Clip
@@ -198,21 +199,17 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         temperature = fit_temperature(
             rows, tol=tol, max_iter=self.max_iter, start=start.slope
         ).solution
-        solution = temperature if only_slope else self._solve(rows, structure, start.slope)
         # Where every row is right, larger slopes are always better: if they are free there is no
-        # finite optimum, wherever the solver ended.
-        every_row_right = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(
-            2.0
-        )
-        slopes = np.diagonal(self._penalty(rows.n_classes, rows.total_weight).weight)
-        endless = every_row_right and not slopes.any()
+        # finite optimum, wherever a solver would end.
+        endless = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(2.0)
+        solution = temperature if only_slope else self._solve(rows, structure, start.slope, endless)
         weights = structure.unpack(solution.params)
         return {
             "coef_": weights[:, :-1].copy(),
             "intercept_": weights[:, -1].copy(),
             "clip_": start.floor,
             "n_iter_": solution.n_iter,
-            "_status": Status.AT_INFINITY if endless else solution.status,
+            "_status": solution.status,
             "_record": self._remember(rows, structure, solution, temperature),
         }
 
@@ -225,12 +222,18 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         guess = fit_temperature(floored, tol=1e-3, max_iter=self.max_iter)
         return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
 
-    def _solve(self, rows: Rows, structure: Structure, slope: float) -> Solution:
+    def _solve(
+        self, rows: Rows, structure: Structure, slope: float, every_row_right: bool
+    ) -> Solution:
         """Best parameters, starting from the temperature map with the given slope."""
         k = rows.n_classes
         objective = Objective(rows, structure, self._penalty(k, rows.total_weight))
         start = structure.pack(slope * np.eye(k, k + 1))
-        return minimise(objective, start, tol=self.tol, max_iter=self.max_iter)
+        if not (every_row_right and not np.diagonal(objective.penalty.weight).any()):
+            solution = minimise(objective, start, tol=self.tol, max_iter=self.max_iter)
+            if solution.status is not Status.AT_INFINITY:
+                return solution
+        return settle(objective, start, max_iter=self.max_iter)
 
     def _remember(
         self, rows: Rows, structure: Structure, solution: Solution, temperature: Solution
@@ -294,7 +297,7 @@ class AbstractLinearCalibrator(AbstractCalibrator):
         elif self._status is Status.AT_INFINITY:
             message = (
                 f"{name} has no finite optimum on these rows: {self._why_infinite} "
-                "The fitted map is finite but its confidence is arbitrary. "
+                "A trace of a penalty holds the fitted map; its confidence says little. "
                 f"{self._remedy}"
             )
         else:

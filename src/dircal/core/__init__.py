@@ -17,7 +17,7 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_structure`, `_penalty`, `_objective`,
-`_solve`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
+`_solve`, `_settle`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
 `_resample`.
 """
 
@@ -30,6 +30,7 @@ from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
+from dircal.core._settle import settle
 from dircal.core._simplex import (
     TINY,
     log_probability,
@@ -86,6 +87,7 @@ __all__ = [
     "paired_difference",
     "paper_table",
     "row_slices",
+    "settle",
     "shifts_of_pairs",
     "softmax",
     "squared_errors",

@@ -1,0 +1,70 @@
+"""What calibrators that hold another calibrator share."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags, get_tags
+
+from dircal._typing import FloatArray, InputScale, IntArray
+from dircal._validation import LabelledScores
+from dircal.calibrators._base import AbstractCalibrator
+
+__all__ = ["AbstractHolder", "check_calibrator", "mean_of_members", "take_rows"]
+
+
+class AbstractHolder(AbstractCalibrator):
+    """A calibrator made of others of one kind; it reads what they read."""
+
+    calibrator: Any
+
+    @property
+    def input_scale(self) -> InputScale:
+        """Scale that the calibrator inside reads."""
+        scale: InputScale = check_calibrator(self.calibrator).input_scale
+        return scale
+
+    @property
+    def classes(self) -> Iterable[Any] | None:
+        """Label of each column, as the calibrator inside was told."""
+        classes: Iterable[Any] | None = check_calibrator(self.calibrator).classes
+        return classes
+
+    def __sklearn_tags__(self) -> Tags:
+        if isinstance(self.calibrator, AbstractCalibrator):
+            return get_tags(self.calibrator)
+        return super().__sklearn_tags__()
+
+
+def check_calibrator(value: object) -> AbstractCalibrator:
+    """Refuse what is no calibrator of this package."""
+    if not isinstance(value, AbstractCalibrator):
+        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise ValueError(
+            f"`calibrator` must be a calibrator of dircal; got {what}. "
+            "Pass for example DirichletCalibrator()."
+        )
+    return value
+
+
+def take_rows(data: LabelledScores, rows: IntArray | slice) -> LabelledScores:
+    """Some of the rows, in the order given; the classes stay all of them."""
+    weight = data.sample_weight
+    return LabelledScores(
+        data.inputs[rows],
+        data.labels[rows],
+        None if weight is None else weight[rows],
+        data.classes,
+        data.column_classes,
+        data.feature_names,
+    )
+
+
+def mean_of_members(outputs: Iterable[FloatArray]) -> FloatArray:
+    """Average of probabilities (n, k); rows sum to one as exactly as they can."""
+    total: FloatArray | None = None
+    for output in outputs:
+        total = output if total is None else np.add(total, output, out=total)
+    assert total is not None
+    total /= total.sum(axis=1, keepdims=True)
+    return total

@@ -1,0 +1,273 @@
+"""Choosing hyperparameters of a calibrator by cross-validated log-loss."""
+
+import numbers
+import time
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._progress import Progress
+from dircal._typing import ArrayLike, FloatArray, LabelArray
+from dircal._validation import LabelledScores, check_option
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.core import log_losses
+from dircal.exceptions import GridEdgeWarning, warn
+from dircal.explanation import Explanation
+from dircal.parameters import (
+    CanonicalParameters,
+    GenerativeParameters,
+    InterpretationPoints,
+    LinearParameters,
+)
+from dircal.selection._base import AbstractHolder, check_calibrator, mean_of_members, take_rows
+from dircal.selection._grids_base import GRIDS, named_grid
+from dircal.selection._splits_base import Split, check_cv, deal_evenly, make_splits
+
+__all__ = ["CalibratorCV"]
+
+
+class CalibratorCV(AbstractHolder):
+    r"""A calibrator whose hyperparameters are chosen by cross-validation.
+
+    Every setting of the grid is fitted on some rows and judged by its log-loss on others. The maps
+    of the best setting are averaged, as the paper does, or one map is fitted on all rows.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        Its parameters outside the grid stay as they are.
+    param_grid : dict, list of dicts, "paper_uci" or "paper_neural"
+        Values to try for each parameter, as in scikit-learn's `GridSearchCV`; or the values of the
+        paper's experiments, which depend on the calibrator and on the number of classes.
+    cv : int, splitter or iterable of pairs, default=5
+        Number of folds, dealt at random with a fixed seed; or a splitter of scikit-learn; or pairs
+        of indices (rows to fit, rows to score), one pair for each fold.
+    combine : {"average", "refit"}, default="average"
+        Average the probabilities of the maps that the folds of the best setting gave, or fit it
+        once more on all rows.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The setting with the smallest mean log-loss; of equal ones the first in the grid.
+    best_score_ : float
+        Minus that log-loss.
+    best_index_ : int
+        Its position in ``cv_results_``.
+    cv_results_ : dict of arrays
+        As in scikit-learn: ``params``, ``param_<name>``, ``split<i>_test_score``,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_fit_time``. Scores are
+        minus the log-loss of the rows that were kept back.
+    calibrators_ : list of calibrators
+        The fitted maps: one for each fold, or the one of all rows.
+    n_splits_ : int
+        Number of folds.
+    classes_ : array of shape (n_classes,)
+        Labels, sorted.
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    See Also
+    --------
+    CalibratedClassifier : Fits the classifier as well.
+
+    Notes
+    -----
+    With folds :math:`(F_f, S_f)`, f = 1, ..., m, the setting :math:`\theta` minimises
+
+    .. math:: \frac1m \sum_f \frac{1}{n_f} \sum_{i \in S_f} -w_i \ln \mu^{(f, \theta)}_{y_i}(q_i),
+
+    where :math:`\mu^{(f, \theta)}` is fitted on the rows :math:`F_f` and :math:`n_f` is the weight
+    of the rows :math:`S_f`. The averaged map is :math:`\frac1m \sum_f \mu^{(f, \theta)}(q)`.
+
+    Rows of weight zero are dropped before the folds are dealt. Linear calibrators walk their
+    strengths from strong to weak, each fit starting from its neighbour.
+
+    The average of maps is in general no map of the family: it has no matrix, and `explain` and the
+    parametrisations raise. Ask one of ``calibrators_``.
+
+    When not to use it: with few rows the folds judge badly and the best setting is chance. Do not
+    read ``best_score_`` as the loss on new rows: it is the best of many.
+
+    Examples
+    --------
+    >>> from dircal import CalibratorCV, DirichletCalibrator, GenerativeParameters
+    >>> alpha = [[2.0, 1.0, 0.8], [0.9, 2.5, 1.0], [1.0, 0.7, 1.6]]
+    >>> world = GenerativeParameters(alpha, [0.3, 0.4, 0.3])
+    >>> q, y = world.sample(500, random_state=0)
+    >>> grid = {"lam": [1.0, 0.1, 0.01, 1e-3, 1e-4]}
+    >>> search = CalibratorCV(DirichletCalibrator(penalty="l2"), grid)
+    >>> search.fit(q, y).best_params_
+    {'lam': 0.001}
+    >>> search.predict_proba(q).shape
+    (500, 3)
+    """
+
+    def __init__(
+        self,
+        calibrator: Any,
+        param_grid: Any,
+        *,
+        cv: Any = 5,
+        combine: Literal["average", "refit"] = "average",
+    ) -> None:
+        self.calibrator = calibrator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.combine = combine
+
+    def linear_parameters(self) -> LinearParameters:
+        """The fitted map as softmax(W ln q + b), if there is one map; see the calibrator."""
+        parameters: LinearParameters = self._only_map().linear_parameters()
+        return parameters
+
+    def canonical_parameters(self) -> CanonicalParameters:
+        """The fitted map in canonical form, if there is one map; see the calibrator."""
+        parameters: CanonicalParameters = self._only_map().canonical_parameters()
+        return parameters
+
+    def generative_parameters(self) -> GenerativeParameters:
+        """The fitted map as Bayes' rule, if there is one map; see the calibrator."""
+        parameters: GenerativeParameters = self._only_map().generative_parameters()
+        return parameters
+
+    def interpretation_points(self, eps: float = 1e-2) -> InterpretationPoints:
+        """Where the fitted map sends k + 1 points, if there is one map; see the calibrator."""
+        points: InterpretationPoints = self._only_map().interpretation_points(eps)
+        return points
+
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """What the fitted map corrects, if there is one map; see the calibrator."""
+        explanation: Explanation = self._only_map().explain(X)
+        return explanation
+
+    def _only_map(self) -> Any:
+        check_is_fitted(self)
+        if len(self.calibrators_) == 1:
+            return self.calibrators_[0]
+        return _refuse_average(len(self.calibrators_))
+
+    def _check_parameters(self) -> None:
+        check_calibrator(self.calibrator)
+        check_option("combine", self.combine, ("average", "refit"))
+        check_cv(self.cv)
+        if isinstance(self.param_grid, str):
+            check_option("param_grid", self.param_grid, GRIDS)
+
+    def _find(self, data: LabelledScores) -> dict[str, Any]:
+        settings = self._settings(len(data.classes))
+        weight = data.sample_weight
+        used = np.arange(len(data.labels)) if weight is None else np.flatnonzero(weight)
+        splits = make_splits(self.cv, data.labels, used, deal_evenly)
+        results = self._search(data, splits, settings)
+        best = int(np.argmax(results["mean_test_score"]))
+        average = self.combine == "average"
+        parts = [take_rows(data, rows) for rows, _ in splits] if average else [data]
+        return {
+            "calibrators_": [
+                clone(self.calibrator).set_params(**settings[best])._fit_checked(part)
+                for part in parts
+            ],
+            "best_index_": best,
+            "best_params_": settings[best],
+            "best_score_": float(results["mean_test_score"][best]),
+            "cv_results_": results,
+            "n_splits_": len(splits),
+        }
+
+    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
+        return mean_of_members(one._apply(inputs, column_classes) for one in self.calibrators_)
+
+    def _settings(self, n_classes: int) -> list[dict[str, Any]]:
+        """Every combination of the grid, in its order."""
+        if isinstance(self.param_grid, str):
+            return named_grid(self.param_grid, self.calibrator, n_classes)
+        try:
+            settings = list(ParameterGrid(self.param_grid))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"`param_grid` must be a dict of lists, or a list of such; got "
+                f"{self.param_grid!r} ({error}). Pass for example {{'lam': [0.1, 0.01, 0.001]}}."
+            ) from error
+        known = self.calibrator.get_params()
+        strangers = sorted({name for setting in settings for name in setting} - set(known))
+        if strangers or not settings:
+            what = f"has {strangers[0]!r}" if strangers else "has no values"
+            raise ValueError(
+                f"`param_grid` {what}, but {type(self.calibrator).__name__} has the parameters "
+                f"{', '.join(sorted(known))}. Name one of these and the values to try."
+            )
+        return settings
+
+    def _search(
+        self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """The table of results: minus the held-out log-loss of every setting in every fold."""
+        scores, seconds = np.empty((2, len(splits), len(settings)))
+        with Progress("Choosing", scores.size, "fits") as progress:
+            for fold, (fitting, scoring) in enumerate(splits):
+                held_out = take_rows(data, scoring)
+                began = time.perf_counter()
+                fits = self.calibrator._fit_settings(take_rows(data, fitting), settings)
+                for i, candidate in fits:
+                    seconds[fold, i] = time.perf_counter() - began
+                    scores[fold, i] = -_log_loss(candidate, held_out)
+                    progress.advance(1)
+                    began = time.perf_counter()
+        return _as_results(settings, scores, seconds)
+
+    def _warn_about_fit(self) -> None:
+        for one in self.calibrators_:
+            one._warn_about_fit()
+        edges = []
+        for name, best in self.best_params_.items():
+            values = {setting.get(name) for setting in self.cv_results_["params"]}
+            numeric = [v for v in values if isinstance(v, numbers.Real)]
+            if len(numeric) < max(2, len(values)) or min(numeric) < best < max(numeric):
+                continue
+            which = "smallest" if best == min(numeric) else "largest"
+            edges.append(f"{name}={best:g}, the {which} of its values")
+        if edges:
+            warn(
+                f"CalibratorCV chose {' and '.join(edges)} in `param_grid`: a better one may lie "
+                "beyond. Extend the grid on that side, or accept it knowingly.",
+                GridEdgeWarning,
+            )
+
+
+def _refuse_average(n_members: int) -> NoReturn:
+    raise ValueError(
+        f"This map is the average of {n_members} maps, which has no parameters of its own and "
+        "nothing to explain. Ask one of them, `calibrators_[0]` and so on, or use "
+        "combine='refit'."
+    )
+
+
+def _log_loss(candidate: AbstractCalibrator, data: LabelledScores) -> float:
+    proba = candidate._apply(data.inputs, data.column_classes)
+    losses = log_losses(proba.T, data.labels)
+    return float(np.average(losses, weights=data.sample_weight))
+
+
+def _as_results(
+    settings: list[dict[str, Any]], scores: FloatArray, seconds: FloatArray
+) -> dict[str, Any]:
+    results: dict[str, Any] = {
+        "mean_fit_time": seconds.mean(axis=0),
+        "std_fit_time": seconds.std(axis=0),
+        "params": settings,
+    }
+    for name in sorted({name for setting in settings for name in setting}):
+        values = np.array([setting.get(name) for setting in settings], dtype=object)
+        lacking = [name not in setting for setting in settings]
+        results[f"param_{name}"] = np.ma.MaskedArray(values, mask=lacking)
+    results |= {f"split{fold}_test_score": row for fold, row in enumerate(scores)}
+    results["mean_test_score"] = scores.mean(axis=0)
+    results["std_test_score"] = scores.std(axis=0)
+    results["rank_test_score"] = rankdata(-results["mean_test_score"], method="min").astype(int)
+    return results
