@@ -16,15 +16,16 @@ everywhere:
 ``sample_weight``  one weight per row; their sum is what every formula calls n
 =================  ===========================================================================
 
-Read in this order: `_simplex`, `_rows`, `_structure`, `_penalty`, `_objective`, `_solve`,
-`_temperature`, `_paired`, `_floor`, `_effects`.
+Read in this order: `_simplex`, `_rows`, `_precondition`, `_structure`, `_penalty`, `_objective`,
+`_solve`, `_temperature`, `_paired`, `_floor`, `_effects`.
 """
 
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
-from dircal.core._objective import Objective, Preconditioner, SecondOrder
+from dircal.core._objective import LocalModel, Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
+from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
 from dircal.core._simplex import TINY, log_probability, log_softmax, normalise, softmax
 from dircal.core._solve import Solution, Status, minimise
@@ -39,6 +40,7 @@ __all__ = [
     "Effects",
     "Full",
     "LearnedFloor",
+    "LocalModel",
     "Objective",
     "PairedDifference",
     "Penalty",
@@ -47,6 +49,7 @@ __all__ = [
     "Rows",
     "Scalar",
     "SecondOrder",
+    "Sketch",
     "Solution",
     "Source",
     "Status",
@@ -57,6 +60,7 @@ __all__ = [
     "learn_floor",
     "log_probability",
     "log_softmax",
+    "make_preconditioner",
     "measure_effects",
     "minimise",
     "no_penalty",

@@ -109,6 +109,11 @@ class Source:
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self._kept) if self._kept is not None else self._read_all()
 
+    @cached_property
+    def lowest(self) -> float:
+        """The smallest score."""
+        return min(float(chunk.scores.min()) for chunk in self)
+
     @property
     def in_memory(self) -> bool:
         """Whether the scores are computed once and kept."""
@@ -143,6 +148,7 @@ class Rows:
 
     source: Source
     log_floor: float = -np.inf
+    precision: type[np.floating[Any]] = np.float64
 
     @property
     def n_classes(self) -> int:
@@ -165,10 +171,18 @@ class Rows:
             return None
         return np.concatenate([chunk.weight for chunk in self.source])
 
+    def in_single(self) -> "Rows":
+        """The same rows with scores in single precision, for what need not be exact."""
+        return replace(self, precision=np.float32)
+
     def with_floor(self, floor: float) -> "Rows":
         """The same rows with probabilities raised to ``floor``."""
         return replace(self, log_floor=float(np.log(floor)))
 
     def __iter__(self) -> Iterator[Chunk]:
+        # A floor below all scores need not be looked at, where knowing that is cheap.
+        idle = self.in_memory and self.log_floor <= self.source.lowest
+        log_floor = -np.inf if idle else self.log_floor
         for chunk in self.source:
-            yield replace(chunk, scores=floored(chunk.scores, self.log_floor))
+            scores = chunk.scores.astype(self.precision, copy=False)
+            yield replace(chunk, scores=floored(scores, log_floor))
