@@ -85,7 +85,7 @@ class _Grid:
         # Floors are told apart by more than a thousandth: single precision is enough.
         self.rows = rows.in_single()
         self.max_iter = max_iter
-        self.lowest = rows.source.lowest
+        self.lowest, _ = rows.source.span
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
         self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS

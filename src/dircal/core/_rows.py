@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal._typing import FloatArray, IntArray
+from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = ["Chunk", "Reader", "Rows", "Source", "row_slices"]
 
@@ -110,18 +110,32 @@ class Source:
         return iter(self._kept) if self._kept is not None else self._read_all()
 
     @cached_property
-    def lowest(self) -> float:
-        """The smallest score."""
-        return min(float(chunk.scores.min()) for chunk in self)
+    def span(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        spans = [(float(chunk.scores.min()), float(chunk.scores.max())) for chunk in self]
+        return min(low for low, _ in spans), max(high for _, high in spans)
 
     @property
     def in_memory(self) -> bool:
         """Whether the scores are computed once and kept."""
         return self.inputs.size * np.dtype(np.float64).itemsize <= _CACHE_BYTES
 
+    def in_single(self) -> Iterator[Chunk]:
+        """The same chunks with scores in single precision, for what need not be exact."""
+        return iter(self._kept_in_single) if self._kept_in_single is not None else self._small()
+
     @cached_property
     def _kept(self) -> tuple[Chunk, ...] | None:
         return tuple(self._read_all()) if self.in_memory else None
+
+    @cached_property
+    def _kept_in_single(self) -> tuple[Chunk, ...] | None:
+        return tuple(self._small()) if self.in_memory else None
+
+    def _small(self) -> Iterator[Chunk]:
+        for chunk in self:
+            small: AnyFloatArray = chunk.scores.astype(np.float32)
+            yield replace(chunk, scores=small)
 
     def _read_all(self) -> Iterator[Chunk]:
         for part in row_slices(self.inputs.shape, self.chunk_rows):
@@ -165,6 +179,12 @@ class Rows:
         """Whether the scores are kept between passes."""
         return self.source.in_memory
 
+    @property
+    def largest(self) -> float:
+        """The largest absolute score."""
+        low, high = self.source.span
+        return max(high, -max(low, self.log_floor))
+
     def shares(self) -> FloatArray | None:
         """Share of each used row in the weight, in the order of the chunks; None if all alike."""
         if self.source.sample_weight is None:
@@ -181,8 +201,8 @@ class Rows:
 
     def __iter__(self) -> Iterator[Chunk]:
         # A floor below all scores need not be looked at, where knowing that is cheap.
-        idle = self.in_memory and self.log_floor <= self.source.lowest
+        idle = self.in_memory and self.log_floor <= self.source.span[0]
         log_floor = -np.inf if idle else self.log_floor
-        for chunk in self.source:
-            scores = chunk.scores.astype(self.precision, copy=False)
-            yield replace(chunk, scores=floored(scores, log_floor))
+        source = self.source if self.precision is np.float64 else self.source.in_single()
+        for chunk in source:
+            yield replace(chunk, scores=floored(chunk.scores, log_floor))

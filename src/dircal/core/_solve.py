@@ -47,6 +47,9 @@ _NO_CURVATURE = 1e-10
 # for its errors. It will not where they take more products than this, because some direction has
 # very little curvature, or where a class is in no doubt, because 1 - p is lost in rounding.
 _PRODUCTS_IN_SINGLE = 50
+# Up to this many, all directions are much alike. Beyond, one that is nearly flat may hide in what
+# is left of the residual, however little that is.
+_QUICK = 10
 _DOUBT_IN_SINGLE = 1e-4
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -212,7 +215,7 @@ class _StepsByProducts:
 
     def __init__(self, objective: Objective, tol: float) -> None:
         self.objective = objective
-        self.tol = tol
+        self._negligible = tol
         self._precision: type[np.floating[Any]] = np.float32
         self._precondition: Preconditioner | None = None
         self._promised = np.inf
@@ -231,34 +234,36 @@ class _StepsByProducts:
                 n_passes += 2
             self._precondition = model.preconditioner()
         step, n_products = _conjugate_gradients(
-            model.product, self._precondition, model.gradient, self.tol
+            model.product, self._precondition, model.gradient, self._negligible
         )
         promised = -0.5 * float(model.gradient @ step)
         if promised > min(_NEAR, _WORTH_KEEPING * self._promised):
             self._precondition = None
         self._promised = promised
+        if n_products > _QUICK:
+            self._negligible = 0.0
         if n_products > _PRODUCTS_IN_SINGLE:
             self._precision = np.float64
         return step, n_products + n_passes
 
 
 def _conjugate_gradients(
-    product: _Linear, precondition: _Linear, gradient: FloatArray, tol: float
+    product: _Linear, precondition: _Linear, gradient: FloatArray, negligible: float
 ) -> tuple[FloatArray, int]:
     """Approximate Newton step by preconditioned conjugate gradients, and the products it took.
 
     Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
-    the outer convergence superlinear, but not beyond what ``tol`` asks of the objective.
+    the outer convergence superlinear, or by ten and below what is ``negligible``.
     """
     step = np.zeros_like(gradient)
     residual = -gradient
     solved = precondition(residual)
     direction = solved
-    size = first = float(residual @ solved)
-    forcing = min(0.1, max(first**0.25, 0.1 * (tol / first) ** 0.5)) if first > 0.0 else 0.1
+    size = first = max(float(residual @ solved), 0.0)
+    enough = max(min(0.01, first**0.5) * first, 0.01 * min(negligible, first))
     n_products = 0
     limit = max(50, min(500, len(gradient)))
-    while size > forcing**2 * first and n_products < limit:
+    while size > enough and n_products < limit:
         curved = product(direction)
         n_products += 1
         curvature = float(direction @ curved)

@@ -45,8 +45,7 @@ def fit_temperature(
     blind to the scale of the scores.
     """
     objective = Objective(rows, Scalar(rows.n_classes), no_penalty(rows.n_classes))
-    largest = max(max(float(chunk.scores.max()), -float(chunk.scores.min())) for chunk in rows)
-    noise = _ROUNDING[rows.precision] * largest
+    noise = _ROUNDING[rows.precision] * rows.largest
     zero = objective.second_order(np.zeros(1)) if start is None else None
     if zero is not None:
         if _is_flat(zero, noise):
