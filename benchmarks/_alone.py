@@ -23,7 +23,7 @@ from _problems import FloatArray
 from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator, calibration_test
-from dircal.core import Full, Objective
+from dircal.core import Full, LocalModel, Objective
 
 __all__ = ["INPUTS", "LABELS", "TOL", "Say", "run_alone"]
 
@@ -122,15 +122,19 @@ class _Watch:
     def watching(self) -> Iterator[None]:
         """Write down every loss and gradient, and remember whose Hessian was asked for."""
         evaluate, bend = Objective.loss_and_gradient, Objective.second_order
+        look = Objective.local_model
 
         def evaluation(objective: Objective, params: FloatArray) -> tuple[float, FloatArray]:
             began = time.perf_counter()
             loss, gradient = evaluate(objective, params)
-            self._remember(objective)
-            self.ends.append(time.perf_counter())
-            self.durations.append(self.ends[-1] - began)
-            self.losses.append(loss)
+            self._note(objective, began, loss)
             return loss, gradient
+
+        def local_model(objective: Objective, *args: Any) -> LocalModel:
+            began = time.perf_counter()
+            model = look(objective, *args)
+            self._note(objective, began, model.loss)
+            return model
 
         def second_order(objective: Objective, params: FloatArray) -> object:
             self._remember(objective)
@@ -138,6 +142,7 @@ class _Watch:
 
         with (
             mock.patch.object(Objective, "loss_and_gradient", evaluation),
+            mock.patch.object(Objective, "local_model", local_model),
             mock.patch.object(Objective, "second_order", second_order),
         ):
             yield
@@ -148,6 +153,12 @@ class _Watch:
         weights = np.column_stack([calibrator.coef_, calibrator.intercept_])
         loss, _ = self.objective.loss_and_gradient(self.objective.structure.pack(weights))
         return loss
+
+    def _note(self, objective: Objective, began: float, loss: float) -> None:
+        self._remember(objective)
+        self.ends.append(time.perf_counter())
+        self.durations.append(self.ends[-1] - began)
+        self.losses.append(loss)
 
     def _remember(self, objective: Objective) -> None:
         if isinstance(objective.structure, Full):

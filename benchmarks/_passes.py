@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from dircal.core import Objective
+from dircal.core import LocalModel, Objective
 
 __all__ = ["Passes", "count_passes"]
 
-# Public methods of the objective that do not read the rows. Every other one counts as a pass, also
-# one that this file has never heard of: better one too many than one too few.
+# Public methods of the objective and its local models that do not read the rows. Every other one
+# counts as a pass, also one that this file has never heard of: better one too many than too few.
 _NOT_PASSES = {"unpenalised_shifts"}
 
 
@@ -57,24 +57,18 @@ def _counting(say: Callable[[Passes], object]) -> Iterator[Passes]:
         return counted
 
     def product(method: Callable[..., Any]) -> Callable[..., Any]:
-        def prepared(*args: Any) -> Any:
-            passes.evaluations += 1
+        def counted(*args: Any) -> Any:
+            passes.products += 1
             say(passes)
-            multiply = method(*args)
+            return method(*args)
 
-            def counted(vector: Any) -> Any:
-                passes.products += 1
-                say(passes)
-                return multiply(vector)
-
-            return counted
-
-        return prepared
+        return counted
 
     with ExitStack() as stack:
-        for name, method in list(vars(Objective).items()):
-            if name.startswith("_") or name in _NOT_PASSES or not callable(method):
-                continue
-            counted = product(method) if name == "hessian_product" else evaluation(method)
-            stack.enter_context(mock.patch.object(Objective, name, counted))
+        for kind in (Objective, LocalModel):
+            for name, method in list(vars(kind).items()):
+                if name.startswith("_") or name in _NOT_PASSES or not callable(method):
+                    continue
+                counted = product(method) if name == "product" else evaluation(method)
+                stack.enter_context(mock.patch.object(kind, name, counted))
         yield passes

@@ -5,13 +5,23 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ArrayLike", "FloatArray", "InputScale", "IntArray", "LabelArray", "SmallFloatArray"]
+__all__ = [
+    "AnyFloatArray",
+    "ArrayLike",
+    "FloatArray",
+    "InputScale",
+    "IntArray",
+    "LabelArray",
+    "SmallFloatArray",
+]
 
 ArrayLike: TypeAlias = Any
 """What users pass: arrays, lists, memory maps, pandas or polars frames."""
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 SmallFloatArray: TypeAlias = npt.NDArray[np.float32]
+AnyFloatArray: TypeAlias = npt.NDArray[Any]
+"""Arrays of either float type."""
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 LabelArray: TypeAlias = npt.NDArray[Any]
 """Labels as users have them: strings, integers, booleans."""

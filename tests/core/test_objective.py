@@ -17,6 +17,7 @@ from dircal.core import (
     no_penalty,
     off_diagonal,
 )
+from dircal.core import _rows as rows_module
 
 K = 3
 STRUCTURES = {"full": Full(K, K), "held": Full(K, K - 1), "diagonal": Diagonal(K)}
@@ -69,13 +70,37 @@ def test_derivatives_meet_finite_differences(structure, penalty, problem):
     assert_allclose(at.hessian, numeric, rtol=1e-6, atol=1e-8)
 
     vector = np.random.default_rng(5).normal(size=structure.n_params)
-    product = objective.hessian_product(point)
-    assert_allclose(product(vector), at.hessian @ vector, rtol=1e-10)
-    assert_allclose(product(vector), at.hessian @ vector, rtol=1e-10)  # may be called again
+    model = objective.local_model(point)
+    assert model.loss == loss
+    assert_allclose(model.gradient, gradient, rtol=1e-14)
+    assert_allclose(model.product(vector), at.hessian @ vector, rtol=1e-10)
+    assert_allclose(model.product(vector), at.hessian @ vector, rtol=1e-10)  # may be called again
 
-    # With a preconditioner that is exact for one block, applying it undoes the Hessian.
-    if structure.n_params == 1:
-        assert_allclose(objective.preconditioner(point)(product(vector)), vector)
+    in_single = objective.local_model(point, np.float32)
+    assert in_single.loss == loss
+    assert_allclose(in_single.gradient, gradient, rtol=1e-14)
+    size = np.abs(at.hessian @ vector).max()
+    assert_allclose(in_single.product(vector), at.hessian @ vector, atol=1e-6 * size)
+
+
+def test_the_one_parameter_of_a_scalar_is_preconditioned_exactly(problem):
+    objective = make_objective(problem, Scalar(K), no_penalty(K))
+    model = objective.local_model(np.array([0.7]))
+    undone = model.preconditioner()(model.product(np.array([3.0])))
+    assert_allclose(undone, [3.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_products_do_not_depend_on_keeping_the_scores(precision, problem, monkeypatch):
+    point = np.random.default_rng(4).normal(size=12)
+    vector = np.random.default_rng(5).normal(size=12)
+    args = (problem, STRUCTURES["full"], l2(K, 0.1))
+    kept = make_objective(*args).local_model(point, precision)
+    monkeypatch.setattr(rows_module, "_CACHE_BYTES", 0)
+    read = make_objective(*args, chunk_rows=7).local_model(point, precision)
+    assert read.kept is None
+    assert_allclose(read.product(vector), kept.product(vector), rtol=1e-5)
+    assert_allclose(read.preconditioner()(vector), kept.preconditioner()(vector), rtol=1e-4)
 
 
 def test_loss_is_the_formula(problem, penalty):

@@ -57,3 +57,20 @@ def test_large_inputs_are_read_again_in_every_pass(monkeypatch):
     for one, other in zip(Rows(kept), Rows(streamed), strict=True):
         assert_array_equal(one.scores, other.scores)
     assert kept.in_memory is False  # the limit is looked up when it matters
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_rows_in_single_precision_are_the_rows_rounded(in_memory, monkeypatch):
+    if not in_memory:
+        monkeypatch.setattr(rows_module, "_CACHE_BYTES", 0)
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
+    source = Source(proba, np.zeros(50, dtype=int), None, Reader(log_probability), 20)
+    for floor in (TINY, 0.1):
+        rows = Rows(source).with_floor(floor)
+        for exact, rounded in zip(rows, rows.in_single(), strict=True):
+            assert rounded.scores.dtype == np.float32
+            assert_allclose(rounded.scores, exact.scores, rtol=1e-7)
+            assert exact.scores.min() >= np.log(floor)
+        largest = max(np.abs(chunk.scores).max() for chunk in rows)
+        assert rows.largest == pytest.approx(largest)
+    assert source.span == (np.log(proba).min(), np.log(proba).max())

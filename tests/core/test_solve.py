@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -222,3 +224,99 @@ def test_a_step_into_a_flat_direction_is_cut_short():
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
     assert solution.status is Status.AT_INFINITY
     assert solution.loss == pytest.approx(0.4922, abs=1e-4)
+
+
+K_MANY = 40
+
+
+def odir_of(problem, *, chunk_rows=None, sample_weight=None):
+    """Default ODIR with so many classes that steps come from products."""
+    source = Source(problem.proba, problem.y, sample_weight, Reader(log_probability), chunk_rows)
+    n = source.total_weight
+    pairs = K_MANY * (K_MANY - 1)
+    penalty = off_diagonal(K_MANY, pairs**2 / n, K_MANY**2 / n)
+    return Objective(Rows(source), Full(K_MANY, K_MANY), penalty)
+
+
+@pytest.fixture
+def many_classes(make_problem):
+    return make_problem(7, n=500, k=K_MANY)
+
+
+def solve_many(objective):
+    return minimise(objective, start_of(objective.structure), tol=1e-12, max_iter=100)
+
+
+def test_single_precision_does_not_show(many_classes, monkeypatch):
+    rough = solve_many(odir_of(many_classes))
+    monkeypatch.setattr(solve_module, "_DOUBT_IN_SINGLE", 2.0)
+    exact = solve_many(odir_of(many_classes))
+    assert rough.status is exact.status is Status.CONVERGED
+    assert rough.loss == pytest.approx(exact.loss, abs=1e-11)
+    assert_allclose(rough.params, exact.params, atol=1e-6)
+    _, gradient = odir_of(many_classes).loss_and_gradient(rough.params)
+    assert np.abs(gradient).max() < 1e-6
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 7, 100])
+def test_many_classes_do_not_feel_the_chunks(chunk_rows, many_classes):
+    whole = solve_many(odir_of(many_classes))
+    parts = solve_many(odir_of(many_classes, chunk_rows=chunk_rows))
+    assert parts.loss == pytest.approx(whole.loss, abs=1e-11)
+
+
+def test_where_a_class_is_in_no_doubt_precision_is_double(many_classes):
+    proba = many_classes.proba.copy()
+    sure = many_classes.y == 0
+    proba[sure] = 1e-12
+    proba[sure, 0] = 1.0 - 39e-12
+    proba[~sure, 0] = 1e-12
+    proba /= proba.sum(axis=1, keepdims=True)
+    pairs = K_MANY * (K_MANY - 1)
+    penalty = off_diagonal(K_MANY, pairs**2 / 500, K_MANY**2 / 500)
+    objective = Objective(rows_of(proba, many_classes.y), Full(K_MANY, K_MANY), penalty)
+    look = solve_module._StepsByProducts(objective, 1e-12)
+    look(start_of(objective.structure)).newton_step()
+    assert look._precision is np.float64
+
+
+def test_a_slow_step_asks_for_double_precision_and_strictness(many_classes, monkeypatch):
+    monkeypatch.setattr(solve_module, "_PRODUCTS_IN_SINGLE", 0)
+    monkeypatch.setattr(solve_module, "_QUICK", 0)
+    look = solve_module._StepsByProducts(odir_of(many_classes), 1e-12)
+    point = look(start_of(Full(K_MANY, K_MANY)))
+    assert look._precision is np.float32
+    point.newton_step()
+    assert look._precision is np.float64
+    assert look._negligible == 0.0
+
+
+def test_many_classes_with_an_absent_one_end_at_infinity(many_classes):
+    """Without a penalty nothing stops the intercept of a class that never occurs."""
+    y = np.where(many_classes.y == 0, 1, many_classes.y)
+    structure = Full(K_MANY, K_MANY)
+    objective = Objective(rows_of(many_classes.proba, y), structure, no_penalty(K_MANY))
+    assert solve_many(objective).status is Status.AT_INFINITY
+
+
+def test_weights_count_like_copies_with_many_classes(many_classes):
+    weight = np.random.default_rng(2).integers(1, 4, len(many_classes.y))
+    weighted = solve_many(odir_of(many_classes, sample_weight=weight.astype(float)))
+    copies = replace(
+        many_classes,
+        proba=np.repeat(many_classes.proba, weight, axis=0),
+        y=np.repeat(many_classes.y, weight),
+    )
+    assert solve_many(odir_of(copies)).loss == pytest.approx(weighted.loss, abs=1e-11)
+
+
+def test_many_classes_can_be_relabelled(many_classes):
+    order = np.random.default_rng(3).permutation(K_MANY)
+    plain = solve_many(odir_of(many_classes))
+    other = replace(
+        many_classes, proba=many_classes.proba[:, order], y=np.argsort(order)[many_classes.y]
+    )
+    turned = solve_many(odir_of(other))
+    assert turned.loss == pytest.approx(plain.loss, abs=1e-11)
+    table = Full(K_MANY, K_MANY).unpack(plain.params)[order][:, [*order, K_MANY]]
+    assert_allclose(Full(K_MANY, K_MANY).unpack(turned.params), table, atol=1e-6)

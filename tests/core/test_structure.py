@@ -11,6 +11,7 @@ STRUCTURES = {
     "diagonal": Diagonal(K),
     "scalar": Scalar(K),
 }
+FIRST_AND_REST = (slice(0, 7), slice(7, None))
 each_structure = pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
 
 
@@ -64,13 +65,25 @@ def test_curvature_is_the_naive_sum_over_rows(structure, rng):
     naive = np.einsum("m,imp,ijm,jmq->pq", weight, J, middle, J, optimize=True)
     curvature = structure.curvature(proba, weight, scores)
     assert_allclose(curvature, naive, rtol=1e-10, atol=1e-10)
-    blocks = structure.curvature_blocks(proba, weight, scores)
-    assert blocks.shape[0] * blocks.shape[1] == structure.n_params
-    for i, block in enumerate(blocks):
-        part = slice(i * len(block), (i + 1) * len(block))
-        # Rows that are sure of the class are left out of what is not on the diagonal.
-        assert_allclose(block.diagonal(), np.diagonal(naive)[part], rtol=1e-10)
-        assert_allclose(block, naive[part, part], atol=0.01 * np.abs(naive).max())
+
+    sketch = structure.sketch(proba, weight, scores)
+    assert_allclose(sketch.second, np.diagonal(naive), rtol=1e-10)
+    assert sketch.first.shape == structure.owner.shape == (structure.n_params,)
+
+
+@each_structure
+def test_a_sketch_adds_up_and_has_no_single_sums(structure, rng):
+    scores, weight = rng.normal(size=(K, 60)), rng.random(60)
+    proba = rng.dirichlet(np.ones(K), size=60).T
+    whole = structure.sketch(proba, weight, scores)
+    parts = [structure.sketch(proba[:, at], weight[at], scores[:, at]) for at in FIRST_AND_REST]
+    added = parts[0] + parts[1]
+    small = structure.sketch(*(each.astype(np.float32) for each in (proba, weight, scores)))
+    for name in ("first", "second", "coupling", "mass"):
+        assert_allclose(getattr(added, name), getattr(whole, name), rtol=1e-10)
+        assert_allclose(getattr(small, name), getattr(whole, name), rtol=1e-4, atol=1e-5)
+        assert getattr(small, name).dtype == np.float64
+    assert added.least_doubt() == pytest.approx(whole.least_doubt())
 
 
 @each_structure

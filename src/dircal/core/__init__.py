@@ -16,18 +16,19 @@ everywhere:
 ``sample_weight``  one weight per row; their sum is what every formula calls n
 =================  ===========================================================================
 
-Read in this order: `_simplex`, `_losses`, `_rows`, `_structure`, `_penalty`, `_objective`,
-`_solve`, `_settle`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
-`_resample`.
+Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
+`_objective`, `_solve`, `_settle`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for
+measures, `_bins`, `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
-from dircal.core._objective import Objective, Preconditioner, SecondOrder
+from dircal.core._objective import LocalModel, Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
+from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
 from dircal.core._settle import settle
@@ -54,6 +55,7 @@ __all__ = [
     "Effects",
     "Full",
     "LearnedFloor",
+    "LocalModel",
     "Objective",
     "PairedDifference",
     "Penalty",
@@ -62,6 +64,7 @@ __all__ = [
     "Rows",
     "Scalar",
     "SecondOrder",
+    "Sketch",
     "Solution",
     "Source",
     "Status",
@@ -78,6 +81,7 @@ __all__ = [
     "log_losses",
     "log_probability",
     "log_softmax",
+    "make_preconditioner",
     "measure_effects",
     "minimise",
     "no_penalty",

@@ -82,9 +82,10 @@ class _Grid:
     """The temperature maps of the same rows with different floors."""
 
     def __init__(self, rows: Rows, max_iter: int) -> None:
-        self.rows = rows
+        # Floors are told apart by more than a thousandth: single precision is enough.
+        self.rows = rows.in_single()
         self.max_iter = max_iter
-        self.lowest = min(float(chunk.scores.min()) for chunk in rows)
+        self.lowest, _ = rows.source.span
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
         self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS

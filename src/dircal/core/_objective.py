@@ -10,18 +10,24 @@ with :math:`v_n` the share of row n in the weight (summing to one), :math:`s_n` 
 the weight and the centre of the penalty. Everything is a sum over chunks of rows.
 """
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dircal._typing import FloatArray, IntArray, SmallFloatArray
+from dircal._typing import AnyFloatArray, FloatArray, IntArray, SmallFloatArray
 from dircal.core._penalty import Penalty
+from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._rows import Chunk, Rows
 from dircal.core._structure import Structure
 
-__all__ = ["Objective", "Preconditioner", "SecondOrder"]
+__all__ = ["LocalModel", "Objective", "SecondOrder"]
+
+_Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
+"""Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +41,6 @@ class SecondOrder:
     gradient: FloatArray
     hessian: FloatArray
     row_losses: SmallFloatArray
-
-
-@dataclass(frozen=True)
-class Preconditioner:
-    """Inverses (c, q, q) of the blocks along a diagonal, to multiply vectors (cq,) with."""
-
-    inverses: FloatArray
-
-    @property
-    def is_diagonal(self) -> bool:
-        """Whether the blocks are single numbers, and so cheap to make."""
-        return bool(self.inverses.shape[1] == 1)
-
-    def __call__(self, vector: FloatArray) -> FloatArray:
-        c, q, _ = self.inverses.shape
-        product: FloatArray = np.matmul(self.inverses, vector.reshape(c, q, 1))
-        return product.ravel()
 
 
 @dataclass(frozen=True)
@@ -69,6 +58,11 @@ class Objective:
     @cached_property
     def _centre(self) -> FloatArray:
         return self.structure.entries(self.penalty.centre)
+
+    @cached_property
+    def penalty_curvature(self) -> FloatArray:
+        """Second derivatives (p,) of the penalty."""
+        return 2.0 * self._weight
 
     def _from_penalty(self, params: FloatArray) -> tuple[float, FloatArray]:
         distance = params - self._centre
@@ -97,7 +91,7 @@ class Objective:
     def second_order(self, params: FloatArray) -> SecondOrder:
         """Value, gradient (p,) and Hessian (p, p), in one pass."""
         loss, gradient = self._from_penalty(params)
-        hessian = np.diag(2.0 * self._weight)
+        hessian = np.diag(self.penalty_curvature)
         row_losses = []
         for chunk, proba, losses in self._pass(params):
             loss += float(chunk.weight @ losses)
@@ -106,37 +100,28 @@ class Objective:
             gradient += self._chunk_gradient(chunk, proba)
         return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
 
-    def hessian_product(self, params: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Function that multiplies a vector (p,) with the Hessian at ``params``."""
-        # Where the scores are kept in memory, so are the probabilities: no exponential a product.
-        kept = list(self._pass(params)) if self.rows.in_memory else None
+    def local_model(
+        self, params: FloatArray, precision: type[np.floating[Any]] = np.float64
+    ) -> "LocalModel":
+        """Value and gradient (p,), and the curvature around them.
 
-        def product(vector: FloatArray) -> FloatArray:
-            result = 2.0 * self._weight * vector
-            for chunk, proba, _ in kept if kept is not None else self._pass(params):
-                change = self.structure.logits(vector, chunk.scores)
-                change -= np.einsum("im,im->m", proba, change)
-                change *= proba
-                change *= chunk.weight
-                result += self.structure.adjoint(change, chunk.scores)
-            return result
+        Single ``precision`` halves the time of everything that is done with the curvature. Value
+        and gradient are in double precision always, and so are sums over chunks.
+        """
+        loss, gradient = self._from_penalty(params)
+        kept: list[_Part] | None = [] if self.rows.in_memory else None
+        for number, (chunk, proba, losses) in enumerate(self._pass(params)):
+            loss += float(chunk.weight @ losses)
+            if kept is not None:
+                small = precision is np.float32
+                scores = self._small_scores[number] if small else chunk.scores
+                kept.append((scores, proba.astype(precision), chunk.weight.astype(precision)))
+            gradient += self._chunk_gradient(chunk, proba)
+        return LocalModel(self, params, loss, gradient, kept)
 
-        return product
-
-    def preconditioner(self, params: FloatArray) -> "Preconditioner":
-        """Approximate inverse of the Hessian: that of blocks along its diagonal."""
-        parts = (
-            self.structure.curvature_blocks(proba, chunk.weight, chunk.scores)
-            for chunk, proba, _ in self._pass(params)
-        )
-        blocks = reduce(np.add, parts)
-        shape = blocks.shape[:2]
-        every = np.arange(shape[1])
-        # A direction without curvature keeps a little of that of its neighbours.
-        least = 1e-12 * blocks[:, every, every].max()
-        blocks[:, every, every] += 2.0 * self._weight.reshape(shape) + least
-        inverses: FloatArray = np.linalg.inv(blocks).astype(np.float64, copy=False)
-        return Preconditioner(inverses)
+    @cached_property
+    def _small_scores(self) -> list[AnyFloatArray]:
+        return [chunk.scores for chunk in self.rows.in_single()]
 
     def reach(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
@@ -161,5 +146,52 @@ class Objective:
     def _chunk_gradient(self, chunk: Chunk, proba: FloatArray) -> FloatArray:
         """Gradient of the loss of one chunk; ``proba`` is used up."""
         proba[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
-        proba *= chunk.weight
+        proba *= chunk.weight.astype(proba.dtype, copy=False)
         return self.structure.adjoint(proba, chunk.scores)
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Loss and gradient (p,) at a point, products with the Hessian and a preconditioner.
+
+    Where the scores are kept in memory, so are the probabilities: no exponential a product.
+    """
+
+    objective: Objective
+    params: FloatArray
+    loss: float
+    gradient: FloatArray
+    kept: list[_Part] | None
+
+    def _parts(self) -> Iterator[_Part]:
+        if self.kept is not None:
+            yield from self.kept
+            return
+        for chunk, proba, _ in self.objective._pass(self.params):
+            yield chunk.scores, proba, chunk.weight
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """The Hessian times ``vector`` (p,)."""
+        structure = self.objective.structure
+        result = self.objective.penalty_curvature * vector
+        for scores, proba, weight in self._parts():
+            change = structure.logits(vector.astype(proba.dtype, copy=False), scores)
+            change -= np.einsum("im,im->m", proba, change)
+            change *= proba
+            change *= weight
+            result += structure.adjoint(change, scores)
+        return result
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """Moments of the rows around this point."""
+        parts = (
+            self.objective.structure.sketch(proba, weight, scores)
+            for scores, proba, weight in self._parts()
+        )
+        return reduce(operator.add, parts)
+
+    def preconditioner(self) -> Preconditioner:
+        """Approximate inverse of the Hessian."""
+        owner = self.objective.structure.owner
+        return make_preconditioner(self.sketch, owner, self.objective.penalty_curvature)

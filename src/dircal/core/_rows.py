@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal._typing import FloatArray, IntArray
+from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = ["Chunk", "Reader", "Rows", "Source", "row_slices"]
 
@@ -109,14 +109,33 @@ class Source:
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self._kept) if self._kept is not None else self._read_all()
 
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        spans = [(float(chunk.scores.min()), float(chunk.scores.max())) for chunk in self]
+        return min(low for low, _ in spans), max(high for _, high in spans)
+
     @property
     def in_memory(self) -> bool:
         """Whether the scores are computed once and kept."""
         return self.inputs.size * np.dtype(np.float64).itemsize <= _CACHE_BYTES
 
+    def in_single(self) -> Iterator[Chunk]:
+        """The same chunks with scores in single precision, for what need not be exact."""
+        return iter(self._kept_in_single) if self._kept_in_single is not None else self._small()
+
     @cached_property
     def _kept(self) -> tuple[Chunk, ...] | None:
         return tuple(self._read_all()) if self.in_memory else None
+
+    @cached_property
+    def _kept_in_single(self) -> tuple[Chunk, ...] | None:
+        return tuple(self._small()) if self.in_memory else None
+
+    def _small(self) -> Iterator[Chunk]:
+        for chunk in self:
+            small: AnyFloatArray = chunk.scores.astype(np.float32)
+            yield replace(chunk, scores=small)
 
     def _read_all(self) -> Iterator[Chunk]:
         for part in row_slices(self.inputs.shape, self.chunk_rows):
@@ -143,6 +162,7 @@ class Rows:
 
     source: Source
     log_floor: float = -np.inf
+    precision: type[np.floating[Any]] = np.float64
 
     @property
     def n_classes(self) -> int:
@@ -159,16 +179,30 @@ class Rows:
         """Whether the scores are kept between passes."""
         return self.source.in_memory
 
+    @property
+    def largest(self) -> float:
+        """The largest absolute score."""
+        low, high = self.source.span
+        return max(high, -max(low, self.log_floor))
+
     def shares(self) -> FloatArray | None:
         """Share of each used row in the weight, in the order of the chunks; None if all alike."""
         if self.source.sample_weight is None:
             return None
         return np.concatenate([chunk.weight for chunk in self.source])
 
+    def in_single(self) -> "Rows":
+        """The same rows with scores in single precision, for what need not be exact."""
+        return replace(self, precision=np.float32)
+
     def with_floor(self, floor: float) -> "Rows":
         """The same rows with probabilities raised to ``floor``."""
         return replace(self, log_floor=float(np.log(floor)))
 
     def __iter__(self) -> Iterator[Chunk]:
-        for chunk in self.source:
-            yield replace(chunk, scores=floored(chunk.scores, self.log_floor))
+        # A floor below all scores need not be looked at, where knowing that is cheap.
+        idle = self.in_memory and self.log_floor <= self.source.span[0]
+        log_floor = -np.inf if idle else self.log_floor
+        source = self.source if self.precision is np.float64 else self.source.in_single()
+        for chunk in source:
+            yield replace(chunk, scores=floored(chunk.scores, log_floor))

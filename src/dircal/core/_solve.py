@@ -11,12 +11,14 @@ column of ``ln 0`` changes nothing about it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._typing import FloatArray
-from dircal.core._objective import Objective, Preconditioner
+from dircal.core._objective import LocalModel, Objective
+from dircal.core._precondition import Preconditioner
 
 __all__ = ["Solution", "Status", "minimise"]
 
@@ -35,15 +37,20 @@ _LONG_STEPS = 3
 _NEGLIGIBLE = 1e-6
 _UNPENALISED = 1e-2
 # Where a step promises less than this the Hessian hardly changes any more: the next step may use
-# the old one, and does so as long as that lowers the promise by this factor.
+# the old one, or the old preconditioner, and does so as long as promises fall by this factor.
 _NEAR = 1e-4
 _WORTH_KEEPING = 0.1
 # Curvature below this part of the largest is not there.
 _DEAD = 1e-20
 _NO_CURVATURE = 1e-10
-# Building a preconditioner from blocks costs some ten passes; it serves several steps. One that is
-# diagonal costs one pass and ages fast, where slopes run far: it is made anew for every step.
-_PRECONDITIONER_USES = 3
+# Single precision will do for a step that conjugate gradients find quickly: the next step makes up
+# for its errors. It will not where they take more products than this, because some direction has
+# very little curvature, or where a class is in no doubt, because 1 - p is lost in rounding.
+_PRODUCTS_IN_SINGLE = 50
+# Up to this many, all directions are much alike. Beyond, one that is nearly flat may hide in what
+# is left of the residual, however little that is.
+_QUICK = 10
+_DOUBT_IN_SINGLE = 1e-4
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
@@ -87,7 +94,7 @@ class _Point:
 def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
     """Minimise ``objective`` from ``start``; slow progress is reported, never raised."""
     exact = objective.structure.n_params <= _DIRECT_PARAMS
-    look = _ExactSteps(objective) if exact else _StepsByProducts(objective)
+    look = _ExactSteps(objective) if exact else _StepsByProducts(objective, tol)
     point = look(start)
     n_passes, n_long = 1, 0
     negligible = _NEGLIGIBLE / max(objective.rows.total_weight, 100.0)
@@ -204,49 +211,59 @@ def _factorised(objective: Objective, hessian: FloatArray) -> _Linear:
 
 
 class _StepsByProducts:
-    """Looks at a point without forming its Hessian; the preconditioner serves several points."""
+    """Looks at a point without forming its Hessian, in single precision where that will do."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, tol: float) -> None:
         self.objective = objective
+        self._negligible = tol
+        self._precision: type[np.floating[Any]] = np.float32
         self._precondition: Preconditioner | None = None
-        self._n_uses = 0
+        self._promised = np.inf
 
     def __call__(self, params: FloatArray) -> _Point:
-        loss, gradient = self.objective.loss_and_gradient(params)
+        model = self.objective.local_model(params, self._precision)
+        return _Point(params, model.loss, model.gradient, lambda: self._newton_step(model))
 
-        def newton_step() -> tuple[FloatArray, int]:
-            # One pass for the probabilities that the products share.
-            n_passes = 1
-            aged = self._n_uses == _PRECONDITIONER_USES
-            if self._precondition is None or self._precondition.is_diagonal or aged:
-                self._precondition = self.objective.preconditioner(params)
-                self._n_uses = 0
-                n_passes += 1
-            self._n_uses += 1
-            product = self.objective.hessian_product(params)
-            step, n_products = _conjugate_gradients(product, self._precondition, gradient)
-            return step, n_products + n_passes
-
-        return _Point(params, loss, gradient, newton_step)
+    def _newton_step(self, model: LocalModel) -> tuple[FloatArray, int]:
+        n_passes = 0
+        if self._precondition is None:
+            n_passes += 1
+            if self._precision is np.float32 and model.sketch.least_doubt() < _DOUBT_IN_SINGLE:
+                self._precision = np.float64
+                model = self.objective.local_model(model.params)
+                n_passes += 2
+            self._precondition = model.preconditioner()
+        step, n_products = _conjugate_gradients(
+            model.product, self._precondition, model.gradient, self._negligible
+        )
+        promised = -0.5 * float(model.gradient @ step)
+        if promised > min(_NEAR, _WORTH_KEEPING * self._promised):
+            self._precondition = None
+        self._promised = promised
+        if n_products > _QUICK:
+            self._negligible = 0.0
+        if n_products > _PRODUCTS_IN_SINGLE:
+            self._precision = np.float64
+        return step, n_products + n_passes
 
 
 def _conjugate_gradients(
-    product: _Linear, precondition: _Linear, gradient: FloatArray
+    product: _Linear, precondition: _Linear, gradient: FloatArray, negligible: float
 ) -> tuple[FloatArray, int]:
     """Approximate Newton step by preconditioned conjugate gradients, and the products it took.
 
     Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
-    the outer convergence superlinear.
+    the outer convergence superlinear, or by ten and below what is ``negligible``.
     """
     step = np.zeros_like(gradient)
     residual = -gradient
     solved = precondition(residual)
     direction = solved
-    size = first = float(residual @ solved)
-    forcing = min(0.1, first**0.25)
+    size = first = max(float(residual @ solved), 0.0)
+    enough = max(min(0.01, first**0.5) * first, 0.01 * min(negligible, first))
     n_products = 0
     limit = max(50, min(500, len(gradient)))
-    while size > forcing**2 * first and n_products < limit:
+    while size > enough and n_products < limit:
         curved = product(direction)
         n_products += 1
         curvature = float(direction @ curved)

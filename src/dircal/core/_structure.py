@@ -7,8 +7,7 @@ Jacobian of the logits of one row, every structure offers
 * ``adjoint(residual, scores)``: the sum over rows of J^T residual, (p,);
 * ``curvature(proba, weight, scores)``: the sum over rows of
   weight * J^T (diag(proba) - proba proba^T) J, (p, p);
-* ``curvature_blocks(proba, weight, scores)``: blocks (c, q, q) along the diagonal of that, cq = p,
-  near enough to precondition with.
+* ``sketch(proba, weight, scores)``: what a preconditioner needs to know of that.
 
 The objective is written in these and knows no structure by name.
 """
@@ -19,18 +18,13 @@ from typing import Protocol
 import numpy as np
 
 from dircal._typing import FloatArray, IntArray
+from dircal.core._precondition import Sketch
 
 __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
 
 # Elements of the array of products behind a Hessian: small enough to stay in the cache, large
 # enough for the matrix product to run at full speed.
 _HESSIAN_ELEMENTS = 65_536
-# One block for each class takes k^3 numbers and k^4 operations to invert; beyond some 160 classes
-# that costs more than it saves, and the diagonal has to do.
-_BLOCK_ELEMENTS = 2**22
-# Rows whose p (1 - p) is below this enter the blocks with their squares only. Some ten classes a
-# row are above it, however many there are.
-_UNSURE = 2.5e-3
 
 
 class Structure(Protocol):
@@ -62,10 +56,12 @@ class Structure(Protocol):
     def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Hessian in the parameters of the weighted loss."""
 
-    def curvature_blocks(
-        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
-    ) -> FloatArray:
-        """Blocks (c, q, q) along the diagonal of `curvature`; the diagonal itself is exact."""
+    @property
+    def owner(self) -> IntArray:
+        """Class (p,) whose logit each parameter moves, as the sketch numbers the classes."""
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments behind `curvature`; its diagonal is exact."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +92,24 @@ class _Pairs:
         index[i, j] = index[j, i] = np.arange(self.number)
         spread: FloatArray = values[..., index]
         return spread
+
+
+def _sketch_by_class(
+    structure: Structure, proba: FloatArray, weight: FloatArray, scores: FloatArray
+) -> Sketch:
+    """Sketch of a structure in which each parameter moves the logit of one class."""
+    weighted = weight * proba
+    coupling = -(weighted @ proba.T)
+    weighted_doubt = weighted * (1.0 - proba)
+    np.fill_diagonal(coupling, weighted_doubt.sum(axis=1))
+    sums = (
+        structure.adjoint(weighted_doubt, scores),
+        structure.adjoint(weighted_doubt, scores**2),
+        coupling,
+        weighted.sum(axis=1),
+    )
+    # Single precision ends here: sums over chunks are double.
+    return Sketch(*(each.astype(np.float64, copy=False) for each in sums))
 
 
 @dataclass(frozen=True)
@@ -130,7 +144,7 @@ class Full:
 
     def unpack(self, params: FloatArray) -> FloatArray:
         """Parameters as rows; the held row is zero."""
-        weights = np.zeros((self.n_classes, self.n_classes + 1))
+        weights = np.zeros((self.n_classes, self.n_classes + 1), dtype=params.dtype)
         weights[: self.n_free] = params.reshape(self.n_free, -1)
         return weights
 
@@ -169,25 +183,14 @@ class Full:
         hessian[every, every] += of_scores.spread(single)
         return hessian.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
 
-    def curvature_blocks(
-        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
-    ) -> FloatArray:
-        """One block for each class: the sum over rows of weight * p (1 - p) * (s, 1)(s, 1)^T."""
-        free = proba[: self.n_free]
-        unsure = free * (1.0 - free)
-        width = self.n_classes + 1
-        diagonal = self.adjoint(weight * unsure, scores**2)
-        if self.n_params * width > _BLOCK_ELEMENTS:
-            return diagonal[:, None, None]
-        by_row = np.vstack([scores, np.ones_like(weight)]).T.copy()
-        blocks = np.empty((self.n_free, width, width))
-        for block, spread in zip(blocks, unsure, strict=True):
-            used = np.flatnonzero(spread > _UNSURE)
-            products = by_row[used] * np.sqrt(weight[used] * spread[used])[:, None]
-            np.matmul(products.T, products, out=block)
-        every = np.arange(width)
-        blocks[:, every, every] = diagonal.reshape(self.n_free, width)
-        return blocks
+    @property
+    def owner(self) -> IntArray:
+        """Each row of [W | b] belongs to one class."""
+        return np.repeat(np.arange(self.n_free), self.n_classes + 1)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments of scores and a one in the rows in doubt about each class."""
+        return _sketch_by_class(self, proba[: self.n_free], weight, scores)
 
 
 @dataclass(frozen=True)
@@ -242,11 +245,14 @@ class Diagonal:
         hessian[j, j] += moments[2]
         return hessian
 
-    def curvature_blocks(
-        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
-    ) -> FloatArray:
-        """The diagonal: the sum over rows of weight * p (1 - p) * (s, 1)^2."""
-        return self.adjoint(weight * proba * (1.0 - proba), scores**2)[:, None, None]
+    @property
+    def owner(self) -> IntArray:
+        """The class of each slope, then of each intercept."""
+        return np.tile(np.arange(self.n_classes), 2)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments of the own score and a one in the rows in doubt about each class."""
+        return _sketch_by_class(self, proba, weight, scores)
 
 
 @dataclass(frozen=True)
@@ -295,8 +301,12 @@ class Scalar:
         products *= products
         return np.array([[weight @ np.einsum("im,im->m", products, proba)]])
 
-    def curvature_blocks(
-        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
-    ) -> FloatArray:
-        """The one entry of `curvature`."""
-        return self.curvature(proba, weight, scores)[None]
+    @property
+    def owner(self) -> IntArray:
+        """All classes share the slope: it counts as one class of its own."""
+        return np.zeros(1, dtype=np.intp)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """The one entry of `curvature`, without a mean."""
+        second = self.curvature(proba, weight, scores)[0].astype(np.float64)
+        return Sketch(np.zeros(1), second, np.zeros((1, 1)), np.zeros(1))

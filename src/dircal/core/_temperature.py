@@ -17,8 +17,8 @@ __all__ = ["TemperatureFit", "fit_temperature"]
 _LARGEST_FACTOR = 8.0
 # Moves in one direction after which a slope that nothing bounds on that side is helped along.
 _PATIENCE = 4
-# Gradients below this part of the largest score are rounding errors.
-_ROUNDING = 1e-13
+# Gradients below this part of the largest score are rounding errors, in either precision.
+_ROUNDING = {np.float64: 1e-13, np.float32: 5e-7}
 # The slope that stands for zero, in units of the inverse spread of the scores.
 _ZERO_SLOPE = 1e-6
 
@@ -45,7 +45,7 @@ def fit_temperature(
     blind to the scale of the scores.
     """
     objective = Objective(rows, Scalar(rows.n_classes), no_penalty(rows.n_classes))
-    noise = _ROUNDING * max(float(np.abs(chunk.scores).max()) for chunk in rows)
+    noise = _ROUNDING[rows.precision] * rows.largest
     zero = objective.second_order(np.zeros(1)) if start is None else None
     if zero is not None:
         if _is_flat(zero, noise):
