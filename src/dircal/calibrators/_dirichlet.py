@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 from dircal._typing import InputScale
-from dircal.calibrators._linear_base import AbstractFullCalibrator, Clip
+from dircal.calibrators._full_base import AbstractFullCalibrator
+from dircal.calibrators._linear_base import Clip
 
 __all__ = ["DirichletCalibrator"]
 

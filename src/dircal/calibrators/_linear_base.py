@@ -1,19 +1,19 @@
 """What the linear calibrators share: input scale x structure x penalty, solved by the engine."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import LabelledScores, check_integer, check_number, check_option
-from dircal.calibrators._base import AbstractMapCalibrator, column_order
+from dircal.calibrators._base import AbstractMapCalibrator, column_order, limited_blas
 from dircal.core import (
     TINY,
     Effects,
-    Full,
     LearnedFloor,
     Objective,
     Penalty,
@@ -31,9 +31,10 @@ from dircal.core import (
     measure_effects,
     minimise,
     no_penalty,
-    off_diagonal,
+    order_of_path,
     settle,
     softmax,
+    solve_path,
 )
 from dircal.exceptions import ConvergenceWarning, warn
 from dircal.explanation import (
@@ -49,13 +50,15 @@ from dircal.parameters import (
     LinearParameters,
 )
 
-__all__ = ["AbstractFullCalibrator", "AbstractLinearCalibrator", "Clip", "check_penalty"]
+__all__ = ["AbstractLinearCalibrator", "Clip", "check_penalty", "simple_penalty"]
 
 Clip = float | Literal["learned"]
 
 _DEFAULT_L2 = 1e-3
 # How far the loss of the temperature map that `explain` compares with may be from its best.
 _COMPARISON_TOLERANCE = 1e-7
+# How far from its best the objective of a setting may be that is only compared with others.
+_SEARCH_TOLERANCE = 1e-10
 
 
 class AbstractLinearCalibrator(AbstractMapCalibrator):
@@ -186,8 +189,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
             )
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
-        read = Reader(self._transform(), column_order(data.column_classes))
-        rows = Rows(Source(data.inputs, data.labels, data.sample_weight, read))
+        rows = self._rows(data)
         start = self._choose_floor(rows)
         if start.floor > 0.0:
             rows = rows.with_floor(start.floor)
@@ -203,15 +205,44 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         # finite optimum, wherever a solver would end.
         endless = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(2.0)
         solution = temperature if only_slope else self._solve(rows, structure, start.slope, endless)
-        weights = structure.unpack(solution.params)
-        return {
-            "coef_": weights[:, :-1].copy(),
-            "intercept_": weights[:, -1].copy(),
-            "clip_": start.floor,
-            "n_iter_": solution.n_iter,
-            "_status": solution.status,
-            "_record": self._remember(rows, structure, solution, temperature),
-        }
+        record = self._remember(rows, structure, solution, temperature)
+        return _fitted(structure, solution, start.floor) | {"_record": record}
+
+    def _fit_settings(
+        self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[int, Self]]:
+        """Strengths share rows, floor and curvature; they are walked from strong to weak."""
+        candidates = [clone(self).set_params(**setting) for setting in settings]
+        for candidate in candidates:
+            candidate._check_all_parameters()
+        structure = self._structure(len(data.classes))
+        strengths = all(set(setting) <= {"lam", "mu"} for setting in settings)
+        if not strengths or structure.n_params == 1:
+            yield from super()._fit_settings(data, settings)
+            return
+        with limited_blas(data.inputs.shape):
+            rows = self._rows(data)
+            chosen = self._choose_floor(rows)
+            if chosen.floor > 0.0:
+                rows = rows.with_floor(chosen.floor)
+            k, n = rows.n_classes, rows.total_weight
+            penalties = [candidate._penalty(k, n) for candidate in candidates]
+            order = order_of_path(penalties)
+            solutions = solve_path(
+                rows,
+                structure,
+                [penalties[i] for i in order],
+                structure.pack(chosen.slope * np.eye(k, k + 1)),
+                tol=max(self.tol, _SEARCH_TOLERANCE),
+                max_iter=self.max_iter,
+            )
+            for i, solution in zip(order, solutions, strict=True):
+                candidates[i]._store(data, _fitted(structure, solution, chosen.floor))
+                yield i, candidates[i]
+
+    def _rows(self, data: LabelledScores) -> Rows:
+        read = Reader(self._transform(), column_order(data.column_classes))
+        return Rows(Source(data.inputs, data.labels, data.sample_weight, read))
 
     def _choose_floor(self, rows: Rows) -> LearnedFloor:
         """Floor of the probabilities, zero for none, and a slope to start from."""
@@ -311,35 +342,16 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
     _remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
 
 
-class AbstractFullCalibrator(AbstractLinearCalibrator):
-    """A linear map with a full matrix: Dirichlet calibration and matrix scaling."""
-
-    penalty: str
-    lam: float | None
-    mu: float | None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_penalty(self.penalty, self.lam, ("odir", "l2", "l2_reference", "none"))
-        if self.mu is not None:
-            if self.penalty != "odir":
-                raise ValueError(
-                    f"`mu` weighs the intercepts of penalty='odir' only; got mu={self.mu!r} with "
-                    f"penalty={self.penalty!r}. Leave `mu` at None, or set penalty='odir'."
-                )
-            check_number("mu", self.mu, at_least=0.0)
-
-    def _structure(self, n_classes: int) -> Structure:
-        held = self.penalty == "l2_reference"
-        return Full(n_classes, n_classes - 1 if held else n_classes)
-
-    def _penalty(self, n_classes: int, n: float) -> Penalty:
-        if self.penalty == "odir":
-            pairs = n_classes * (n_classes - 1)
-            lam = pairs**2 / n if self.lam is None else self.lam
-            mu = n_classes**2 / n if self.mu is None else self.mu
-            return off_diagonal(n_classes, lam, mu)
-        return simple_penalty(self.penalty, self.lam, n_classes)
+def _fitted(structure: Structure, solution: Solution, floor: float) -> dict[str, Any]:
+    """What every linear calibrator stores of a solution."""
+    weights = structure.unpack(solution.params)
+    return {
+        "coef_": weights[:, :-1].copy(),
+        "intercept_": weights[:, -1].copy(),
+        "clip_": floor,
+        "n_iter_": solution.n_iter,
+        "_status": solution.status,
+    }
 
 
 def check_penalty(penalty: str, lam: float | None, allowed: tuple[str, ...]) -> None:

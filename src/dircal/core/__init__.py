@@ -17,8 +17,8 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
-`_objective`, `_solve`, `_settle`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for
-measures, `_bins`, `_resample`.
+`_objective`, `_solve`, `_settle`, `_path`, `_temperature`, `_paired`, `_floor`, `_effects`; then,
+for measures, `_bins`, `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
@@ -27,6 +27,7 @@ from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import LocalModel, Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
+from dircal.core._path import order_of_path, solve_path
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
@@ -88,12 +89,14 @@ __all__ = [
     "normalise",
     "normalise_beyond_rounding",
     "off_diagonal",
+    "order_of_path",
     "paired_difference",
     "paper_table",
     "row_slices",
     "settle",
     "shifts_of_pairs",
     "softmax",
+    "solve_path",
     "squared_errors",
     "tabulate",
 ]

@@ -64,7 +64,8 @@ class Objective:
         """Second derivatives (p,) of the penalty."""
         return 2.0 * self._weight
 
-    def _from_penalty(self, params: FloatArray) -> tuple[float, FloatArray]:
+    def from_penalty(self, params: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (p,) of the penalty alone."""
         distance = params - self._centre
         pull = self._weight * distance
         return float(pull @ distance), 2.0 * pull
@@ -82,7 +83,7 @@ class Objective:
 
     def loss_and_gradient(self, params: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (p,)."""
-        loss, gradient = self._from_penalty(params)
+        loss, gradient = self.from_penalty(params)
         for chunk, proba, losses in self._pass(params):
             loss += float(chunk.weight @ losses)
             gradient += self._chunk_gradient(chunk, proba)
@@ -90,7 +91,7 @@ class Objective:
 
     def second_order(self, params: FloatArray) -> SecondOrder:
         """Value, gradient (p,) and Hessian (p, p), in one pass."""
-        loss, gradient = self._from_penalty(params)
+        loss, gradient = self.from_penalty(params)
         hessian = np.diag(self.penalty_curvature)
         row_losses = []
         for chunk, proba, losses in self._pass(params):
@@ -108,7 +109,7 @@ class Objective:
         Single ``precision`` halves the time of everything that is done with the curvature. Value
         and gradient are in double precision always, and so are sums over chunks.
         """
-        loss, gradient = self._from_penalty(params)
+        loss, gradient = self.from_penalty(params)
         kept: list[_Part] | None = [] if self.rows.in_memory else None
         for number, (chunk, proba, losses) in enumerate(self._pass(params)):
             loss += float(chunk.weight @ losses)

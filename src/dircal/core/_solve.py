@@ -19,8 +19,9 @@ from scipy.linalg import cho_factor, cho_solve
 from dircal._typing import FloatArray
 from dircal.core._objective import LocalModel, Objective
 from dircal.core._precondition import Preconditioner
+from dircal.core._structure import Structure
 
-__all__ = ["Solution", "Status", "minimise"]
+__all__ = ["Solution", "Status", "factorised", "is_direct", "minimise", "runs_away"]
 
 # Parameters up to which the Hessian is formed: above some 25 classes its cost passes that of the
 # products of a whole conjugate-gradient solution.
@@ -93,7 +94,7 @@ class _Point:
 
 def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
     """Minimise ``objective`` from ``start``; slow progress is reported, never raised."""
-    exact = objective.structure.n_params <= _DIRECT_PARAMS
+    exact = is_direct(objective.structure)
     look = _ExactSteps(objective) if exact else _StepsByProducts(objective, tol)
     point = look(start)
     n_passes, n_long = 1, 0
@@ -103,11 +104,7 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
         promised = -0.5 * float(point.gradient @ step)
         if promised <= max(tol, negligible):
             n_passes += 1
-            runs_away = (
-                objective.penalty_along(step) <= _UNPENALISED * promised
-                and objective.reach(step) >= _LONG_STEP
-            )
-            n_long = n_long + 1 if runs_away else 0
+            n_long = n_long + 1 if runs_away(objective, step, promised) else 0
             if n_long == _LONG_STEPS:
                 return Solution(
                     point.params, point.loss, n_iter, n_passes + cost, Status.AT_INFINITY
@@ -128,6 +125,19 @@ def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: i
             return Solution(point.params, point.loss, n_iter, n_passes, Status.STALLED)
         point = advanced
     return Solution(point.params, point.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
+
+
+def is_direct(structure: Structure) -> bool:
+    """Whether the Hessian of so many parameters is formed."""
+    return structure.n_params <= _DIRECT_PARAMS
+
+
+def runs_away(objective: Objective, step: FloatArray, promised: float) -> bool:
+    """Whether a step that promises next to nothing is a long one that no penalty stops."""
+    return (
+        objective.penalty_along(step) <= _UNPENALISED * promised
+        and objective.reach(step) >= _LONG_STEP
+    )
 
 
 _Look = Callable[[FloatArray], _Point]
@@ -179,7 +189,7 @@ class _ExactSteps:
                     return step, n_passes
                 n_passes = 1
             bent = self.objective.second_order(params).hessian if hessian is None else hessian
-            self._solve = _factorised(self.objective, bent)
+            self._solve = factorised(self.objective, bent)
             step = self._solve(-gradient)
             self._promised = -0.5 * float(gradient @ step)
             return step, n_passes
@@ -187,7 +197,7 @@ class _ExactSteps:
         return _Point(params, loss, gradient, newton_step)
 
 
-def _factorised(objective: Objective, hessian: FloatArray) -> _Linear:
+def factorised(objective: Objective, hessian: FloatArray) -> _Linear:
     """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
     hessian = hessian.copy()
     for shift in objective.unpenalised_shifts():
