@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from dircal.core import Objective
+from dircal.core import LogisticObjective, Objective
 
 __all__ = ["Passes", "count_passes"]
 
@@ -72,9 +72,10 @@ def _counting(say: Callable[[Passes], object]) -> Iterator[Passes]:
         return prepared
 
     with ExitStack() as stack:
-        for name, method in list(vars(Objective).items()):
-            if name.startswith("_") or name in _NOT_PASSES or not callable(method):
-                continue
-            counted = product(method) if name == "hessian_product" else evaluation(method)
-            stack.enter_context(mock.patch.object(Objective, name, counted))
+        for cls in (Objective, LogisticObjective):
+            for name, method in list(vars(cls).items()):
+                if name.startswith("_") or name in _NOT_PASSES or not callable(method):
+                    continue
+                counted = product(method) if name == "hessian_product" else evaluation(method)
+                stack.enter_context(mock.patch.object(cls, name, counted))
         yield passes

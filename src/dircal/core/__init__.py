@@ -17,13 +17,14 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_structure`, `_penalty`, `_objective`,
-`_solve`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
+`_logistic`, `_solve`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
 `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
+from dircal.core._logistic import LogisticObjective, log_odds, sigmoid
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import Objective, Preconditioner, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
@@ -53,6 +54,7 @@ __all__ = [
     "Effects",
     "Full",
     "LearnedFloor",
+    "LogisticObjective",
     "Objective",
     "PairedDifference",
     "Penalty",
@@ -75,6 +77,7 @@ __all__ = [
     "l2",
     "learn_floor",
     "log_losses",
+    "log_odds",
     "log_probability",
     "log_softmax",
     "measure_effects",
@@ -87,6 +90,7 @@ __all__ = [
     "paper_table",
     "row_slices",
     "shifts_of_pairs",
+    "sigmoid",
     "softmax",
     "squared_errors",
     "tabulate",
