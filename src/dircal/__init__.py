@@ -12,9 +12,13 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 
 from dircal import metrics
 from dircal.calibrators import (
+    BetaCalibrator,
     DirichletCalibrator,
+    HistogramCalibrator,
     IdentityCalibrator,
+    IsotonicCalibrator,
     MatrixScaling,
+    PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
 )
@@ -32,17 +36,23 @@ from dircal.parameters import (
     InterpretationPoints,
     LinearParameters,
 )
+from dircal.selection import OneVsRestCalibrator
 
 __all__ = [
+    "BetaCalibrator",
     "CalibrationTest",
     "CanonicalParameters",
     "DirichletCalibrator",
     "Explanation",
     "GenerativeParameters",
+    "HistogramCalibrator",
     "IdentityCalibrator",
     "InterpretationPoints",
+    "IsotonicCalibrator",
     "LinearParameters",
     "MatrixScaling",
+    "OneVsRestCalibrator",
+    "PlattCalibrator",
     "TemperatureScaling",
     "VectorScaling",
     "__version__",

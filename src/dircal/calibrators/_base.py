@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._columns import Arguments
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
-from dircal._validation import LabelledScores, check_fit, check_option, check_scores
+from dircal._validation import FITTING, LabelledScores, check_fit, check_option, check_scores
 from dircal.core import Reader, row_slices
 
 __all__ = ["AbstractCalibrator", "limited_blas"]
@@ -74,6 +75,12 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     classes: Iterable[Any] | None
     classes_: LabelArray
     column_classes_: LabelArray
+    n_features_in_: int
+
+    _arguments: ClassVar[Arguments] = FITTING
+    """How the door reads `X` and `y`."""
+    _chunk_rows: int | None = None
+    """Rows that `predict_proba` takes at a time; None lets the cache decide."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores and true labels.
@@ -93,16 +100,23 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         self : object
             The fitted calibrator.
         """
-        check_option("input_scale", self.input_scale, ("probability", "logit"))
         self._check_parameters()
-        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
+        check_option("input_scale", self.input_scale, ("probability", "logit"))
+        data = check_fit(
+            X,
+            y,
+            sample_weight,
+            classes=self.classes,
+            input_scale=self.input_scale,
+            arguments=self._arguments,
+        )
         with limited_blas(data.inputs.shape):
             fitted = self._find(data)
         # Nothing is stored before everything has been found: a fit that fails loses nothing.
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
             self.feature_names_in_ = data.feature_names
-        self.n_features_in_ = data.inputs.shape[1]
+        self.n_features_in_ = data.n_features
         self.classes_ = data.classes
         self.column_classes_ = data.column_classes
         for name, value in fitted.items():
@@ -128,7 +142,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         read, apply = self._reader(column_order(column_classes)), self._map()
         proba = np.empty(inputs.shape)
         with limited_blas(inputs.shape):
-            for part in row_slices(inputs.shape):
+            for part in row_slices(inputs.shape, self._chunk_rows):
                 proba[part] = apply(read(inputs[part])).T
         return proba
 
@@ -154,8 +168,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return check_scores(
             X,
             column_classes=self.column_classes_,
+            n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
             input_scale=self.input_scale,
+            arguments=self._arguments,
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -17,14 +17,15 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_structure`, `_penalty`, `_objective`,
-`_logistic`, `_solve`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for measures, `_bins`,
-`_resample`.
+`_logistic`, `_solve`, `_logistic_fit`, `_temperature`, `_paired`, `_floor`, `_effects`; then, for
+measures, `_bins`, `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
 from dircal.core._logistic import LogisticObjective, log_odds, sigmoid
+from dircal.core._logistic_fit import fit_logistic, tilt_of_targets
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import Objective, Preconditioner, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
@@ -37,7 +38,10 @@ from dircal.core._simplex import (
     log_softmax,
     normalise,
     normalise_beyond_rounding,
+    rest_of_logits,
+    rest_of_proba,
     softmax,
+    sums_of_columns,
 )
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
@@ -73,6 +77,7 @@ __all__ = [
     "equal_width",
     "errors_of_classes",
     "errors_of_one_curve",
+    "fit_logistic",
     "fit_temperature",
     "l2",
     "learn_floor",
@@ -88,10 +93,14 @@ __all__ = [
     "off_diagonal",
     "paired_difference",
     "paper_table",
+    "rest_of_logits",
+    "rest_of_proba",
     "row_slices",
     "shifts_of_pairs",
     "sigmoid",
     "softmax",
     "squared_errors",
+    "sums_of_columns",
     "tabulate",
+    "tilt_of_targets",
 ]
