@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from dircal.core import LocalModel, Objective
+from dircal.core import LocalModel, LogisticObjective, Objective
 
 __all__ = ["Passes", "count_passes"]
 
@@ -65,7 +65,7 @@ def _counting(say: Callable[[Passes], object]) -> Iterator[Passes]:
         return counted
 
     with ExitStack() as stack:
-        for kind in (Objective, LocalModel):
+        for kind in (Objective, LogisticObjective, LocalModel):
             for name, method in list(vars(kind).items()):
                 if name.startswith("_") or name in _NOT_PASSES or not callable(method):
                     continue

@@ -44,5 +44,5 @@ def load(name: str) -> Dataset:
     X, y = table[:, :-1], table[:, -1].astype(np.int64)
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    order = np.random.RandomState(_SEED).permutation(len(y))  # noqa: NPY002
+    order = np.random.RandomState(_SEED).permutation(len(y))
     return Dataset(name, X[order], y[order])

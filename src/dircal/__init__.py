@@ -12,9 +12,13 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 
 from dircal import metrics
 from dircal.calibrators import (
+    BetaCalibrator,
     DirichletCalibrator,
+    HistogramCalibrator,
     IdentityCalibrator,
+    IsotonicCalibrator,
     MatrixScaling,
+    PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
 )
@@ -35,9 +39,10 @@ from dircal.parameters import (
     InterpretationPoints,
     LinearParameters,
 )
-from dircal.selection import CalibratedClassifier, CalibratorCV
+from dircal.selection import CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
 
 __all__ = [
+    "BetaCalibrator",
     "CalibratedClassifier",
     "CalibrationTest",
     "CalibratorCV",
@@ -46,10 +51,14 @@ __all__ = [
     "Explanation",
     "FriedmanTest",
     "GenerativeParameters",
+    "HistogramCalibrator",
     "IdentityCalibrator",
     "InterpretationPoints",
+    "IsotonicCalibrator",
     "LinearParameters",
     "MatrixScaling",
+    "OneVsRestCalibrator",
+    "PlattCalibrator",
     "TemperatureScaling",
     "VectorScaling",
     "__version__",

@@ -20,11 +20,14 @@ from dircal._columns import (
     show,
 )
 from dircal._labels import as_labels, class_indices, observed_classes
+from dircal._one_column import BINARY, as_column, classes_of_two, match_one, two_columns
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.core import row_slices
 from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
+    "BINARY",
+    "FITTING",
     "LabelledScores",
     "check_confidence",
     "check_fit",
@@ -53,7 +56,8 @@ class LabelledScores:
 
     ``inputs`` (n, k) are as given, of any float type and possibly mapped from a file;
     ``column_classes`` (k,) is the label of each of its columns, ``classes`` the same sorted;
-    ``labels`` (n,) index ``classes``; ``feature_names`` are those of a data frame.
+    ``labels`` (n,) index ``classes``; ``feature_names`` are those of a data frame; ``n_features``
+    is 1 where a single column was given, and k otherwise.
     """
 
     inputs: npt.NDArray[Any]
@@ -62,6 +66,7 @@ class LabelledScores:
     classes: LabelArray
     column_classes: LabelArray
     feature_names: LabelArray | None
+    n_features: int
 
 
 def check_fit(
@@ -71,9 +76,13 @@ def check_fit(
     *,
     classes: Iterable[Any] | None,
     input_scale: InputScale,
+    arguments: Arguments = FITTING,
 ) -> LabelledScores:
-    """Scores, labels and weights of a fit, with every column assigned to its class."""
-    return _check_labelled(X, y, sample_weight, classes, input_scale, FITTING)
+    """Scores, labels and weights of a fit, with every column assigned to its class.
+
+    With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
+    """
+    return _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
 
 
 def check_predictions(
@@ -94,37 +103,51 @@ def _check_labelled(
     input_scale: InputScale,
     arguments: Arguments,
 ) -> LabelledScores:
-    inputs, names = _as_matrix(scores, arguments.scores)
+    binary = arguments is BINARY
+    inputs, names = _as_matrix(as_column(scores) if binary else scores, arguments.scores)
+    n_features = inputs.shape[1]
     given = as_labels(labels, len(inputs), arguments)
     weight = check_weight(sample_weight, len(inputs))
     observed = observed_classes(given if weight is None else given[weight > 0])
-    column_classes = classes_of_columns(observed, classes, names, inputs.shape[1], arguments)
+    if binary:
+        column_classes = classes_of_two(observed, classes, names, n_features)
+    else:
+        column_classes = classes_of_columns(observed, classes, names, n_features, arguments)
     sorted_classes = np.sort(column_classes)
+    if n_features == 1:
+        inputs = two_columns(inputs, weight, input_scale)
     _check_values(inputs, weight, input_scale, arguments.scores, arguments.fix)
     # Rows of weight zero may carry a label that no class has: they count for nothing.
     indices = class_indices(given, sorted_classes)
-    return LabelledScores(inputs, indices, weight, sorted_classes, column_classes, names)
+    return LabelledScores(
+        inputs, indices, weight, sorted_classes, column_classes, names, n_features
+    )
 
 
 def check_scores(
     X: ArrayLike,
     *,
     column_classes: LabelArray,
+    n_features: int,
     feature_names: LabelArray | None,
     input_scale: InputScale,
+    arguments: Arguments = FITTING,
 ) -> tuple[npt.NDArray[Any], LabelArray]:
     """Rows to calibrate, and the label of each of their columns."""
-    inputs, names = _as_matrix(X)
-    if inputs.shape[1] != len(column_classes):
+    inputs, names = _as_matrix(as_column(X) if arguments is BINARY else X)
+    if inputs.shape[1] != n_features:
+        expected = "one column for each class" if n_features > 1 else "that of the positive class"
         raise ValueError(
             f"`X` has {inputs.shape[1]} features, but the calibrator was fitted with "
-            f"{len(column_classes)} features as input: one column for each class. "
-            "Pass the columns it was fitted on."
+            f"{n_features} features as input: {expected}. Pass the columns it was fitted on."
         )
+    if n_features == 1:
+        inputs = two_columns(inputs, None, input_scale)
     _check_values(inputs, None, input_scale, FITTING.scores, FITTING.fix)
     if names is None:
         return inputs, column_classes
-    matched = match_names(names, column_classes)
+    match = match_one if n_features == 1 else match_names
+    matched = match(names, column_classes)
     if matched is not None:
         return inputs, matched
     if feature_names is not None and not np.array_equal(names, feature_names):

@@ -118,3 +118,14 @@ def test_paired_difference_is_the_textbook_one():
 
 def test_one_row_has_no_standard_error():
     assert paired_difference(np.ones(1), None, 1.0).standard_error == np.inf
+
+
+def test_many_rows_start_from_the_slope_of_a_few(make_problem, monkeypatch):
+    problem = make_problem(5, n=20_000, k=3, scale=6.0)
+    rows = rows_of(problem.proba, problem.y)
+    guessed = learn_floor(rows, max_iter=50)
+    monkeypatch.setattr(Rows, "thinned", lambda self: None)
+    plain = learn_floor(rows, max_iter=50)
+    assert guessed.floor == plain.floor
+    assert guessed.slope == pytest.approx(plain.slope, rel=2e-2)
+    assert guessed.n_passes < plain.n_passes

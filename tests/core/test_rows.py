@@ -74,3 +74,26 @@ def test_rows_in_single_precision_are_the_rows_rounded(in_memory, monkeypatch):
         largest = max(np.abs(chunk.scores).max() for chunk in rows)
         assert rows.largest == pytest.approx(largest)
     assert source.span == (np.log(proba).min(), np.log(proba).max())
+
+
+def test_thinned_rows_are_spread_and_out_of_step_with_periods():
+    n = 30_000
+    inputs = np.random.default_rng(0).dirichlet(np.ones(3), n)
+    labels = np.arange(n) % 8  # as many as there are to a row that is kept
+    rows = Rows(Source(inputs, labels, np.ones(n), Reader(log_probability)))
+    few = rows.thinned()
+    assert few.total_weight == len(few.source.labels) == 4096
+    assert np.bincount(few.source.labels).min() > 4096 / 8 / 2
+    # Stretches of 1000 rows all have their share.
+    positions = rows_module._spread(n, 4096)
+    assert np.histogram(positions, bins=30, range=(0, n))[0].min() > 100
+    assert len(np.unique(positions)) == 4096
+
+
+def test_few_rows_are_not_thinned():
+    inputs, labels = np.full((16_000, 2), 0.5), np.zeros(16_000, dtype=int)
+    assert Rows(Source(inputs, labels, None, Reader(log_probability))).thinned() is None
+    weight = np.ones(20_000)
+    weight[rows_module._spread(20_000, 4096)] = 0.0  # those that would be kept
+    unlucky = Source(np.full((20_000, 2), 0.5), np.zeros(20_000, int), weight, Reader(None))
+    assert Rows(unlucky).thinned() is None

@@ -1,15 +1,23 @@
 """Calibrators: scikit-learn estimators that map scores to calibrated probabilities."""
 
+from dircal.calibrators._beta import BetaCalibrator
 from dircal.calibrators._dirichlet import DirichletCalibrator
+from dircal.calibrators._histogram import HistogramCalibrator
 from dircal.calibrators._identity import IdentityCalibrator
+from dircal.calibrators._isotonic import IsotonicCalibrator
 from dircal.calibrators._matrix import MatrixScaling
+from dircal.calibrators._platt import PlattCalibrator
 from dircal.calibrators._temperature import TemperatureScaling
 from dircal.calibrators._vector import VectorScaling
 
 __all__ = [
+    "BetaCalibrator",
     "DirichletCalibrator",
+    "HistogramCalibrator",
     "IdentityCalibrator",
+    "IsotonicCalibrator",
     "MatrixScaling",
+    "PlattCalibrator",
     "TemperatureScaling",
     "VectorScaling",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._columns import Arguments
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
-from dircal._validation import LabelledScores, check_fit, check_option, check_scores
+from dircal._validation import FITTING, LabelledScores, check_fit, check_option, check_scores
 from dircal.core import Reader, row_slices
+from dircal.exceptions import DircalWarning, warn
 
-__all__ = ["AbstractCalibrator", "AbstractMapCalibrator", "column_order", "limited_blas"]
+__all__ = [
+    "AbstractCalibrator",
+    "AbstractMapCalibrator",
+    "Complaint",
+    "column_order",
+    "limited_blas",
+]
+
+Complaint: TypeAlias = tuple[str, type[DircalWarning]]
 
 # Products of matrices up to this many multiplications a chunk run on one BLAS thread: handing
 # parts of them to a second one costs more than it saves.
@@ -72,6 +82,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     classes_: LabelArray
     column_classes_: LabelArray
+    n_features_in_: int
+
+    _arguments: ClassVar[Arguments] = FITTING
+    """How the door reads `X` and `y`."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores and true labels.
@@ -93,10 +107,22 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """
         # Parameters first: a misspelt one should not wait for the rows to be read.
         self._check_all_parameters()
-        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
+        data = check_fit(
+            X,
+            y,
+            sample_weight,
+            classes=self.classes,
+            input_scale=self.input_scale,
+            arguments=self._arguments,
+        )
         self._fit_checked(data)
         self._warn_about_fit()
         return self
+
+    def _warn_about_fit(self) -> None:
+        """Warn, after everything is stored."""
+        for message, category in self._complaints():
+            warn(message, category)
 
     def _fit_checked(self, data: LabelledScores) -> Self:
         """Fit on rows that have passed the door, without a warning."""
@@ -124,7 +150,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
             self.feature_names_in_ = data.feature_names
-        self.n_features_in_ = data.inputs.shape[1]
+        self.n_features_in_ = data.n_features
         self.classes_ = data.classes
         self.column_classes_ = data.column_classes
         for name, value in fitted.items():
@@ -168,8 +194,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return check_scores(
             X,
             column_classes=self.column_classes_,
+            n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
             input_scale=self.input_scale,
+            arguments=self._arguments,
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -189,8 +217,9 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
         """Calibrated probabilities (n, k) of scores that have passed the door."""
 
-    def _warn_about_fit(self) -> None:
-        """Warn, after everything is stored, if the fit ended badly."""
+    def _complaints(self) -> list[Complaint]:
+        """What there is to warn about after a fit, and by which warning."""
+        return []
 
 
 class AbstractMapCalibrator(AbstractCalibrator):

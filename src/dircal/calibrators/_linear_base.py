@@ -2,19 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal._validation import LabelledScores, check_integer, check_number, check_option
-from dircal.calibrators._base import AbstractMapCalibrator, column_order, limited_blas
+from dircal._validation import LabelledScores, check_number, check_option
+from dircal.calibrators._base import AbstractMapCalibrator, Complaint, column_order, limited_blas
+from dircal.calibrators._solver_base import (
+    Clip,
+    check_solver_options,
+    choose_floor,
+    complaints_about,
+)
 from dircal.core import (
-    TINY,
     Effects,
-    LearnedFloor,
     Objective,
     Penalty,
     Reader,
@@ -25,7 +29,6 @@ from dircal.core import (
     Structure,
     fit_temperature,
     l2,
-    learn_floor,
     log_probability,
     log_softmax,
     measure_effects,
@@ -36,7 +39,6 @@ from dircal.core import (
     softmax,
     solve_path,
 )
-from dircal.exceptions import ConvergenceWarning, warn
 from dircal.explanation import (
     Explanation,
     FitRecord,
@@ -51,8 +53,6 @@ from dircal.parameters import (
 )
 
 __all__ = ["AbstractLinearCalibrator", "Clip", "check_penalty", "simple_penalty"]
-
-Clip = float | Literal["learned"]
 
 _DEFAULT_L2 = 1e-3
 # How far the loss of the temperature map that `explain` compares with may be from its best.
@@ -174,14 +174,8 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         )
 
     def _check_parameters(self) -> None:
-        check_number("tol", self.tol, above=0.0)
-        check_integer("max_iter", self.max_iter, at_least=1)
-        if self.clip == "learned":
-            return
-        if isinstance(self.clip, str):
-            raise ValueError(f"`clip` must be 'learned' or a number; got {self.clip!r}.")
-        check_number("clip", self.clip, at_least=TINY, below=1.0)
-        if self.input_scale == "logit" and self._reads_raw_logits:
+        check_solver_options(self.clip, self.max_iter, self.tol)
+        if self.clip != "learned" and self.input_scale == "logit" and self._reads_raw_logits:
             raise ValueError(
                 f"`clip` is a floor for probabilities, and {type(self).__name__} reads logits as "
                 f"they are with `input_scale='logit'`; got clip={self.clip!r}. "
@@ -190,7 +184,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         rows = self._rows(data)
-        start = self._choose_floor(rows)
+        start = choose_floor(rows, self.clip, self.input_scale, self.max_iter)
         if start.floor > 0.0:
             rows = rows.with_floor(start.floor)
         structure = self._structure(rows.n_classes)
@@ -222,7 +216,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
             return
         with limited_blas(data.inputs.shape):
             rows = self._rows(data)
-            chosen = self._choose_floor(rows)
+            chosen = choose_floor(rows, self.clip, self.input_scale, self.max_iter)
             if chosen.floor > 0.0:
                 rows = rows.with_floor(chosen.floor)
             k, n = rows.n_classes, rows.total_weight
@@ -243,15 +237,6 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
     def _rows(self, data: LabelledScores) -> Rows:
         read = Reader(self._transform(), column_order(data.column_classes))
         return Rows(Source(data.inputs, data.labels, data.sample_weight, read))
-
-    def _choose_floor(self, rows: Rows) -> LearnedFloor:
-        """Floor of the probabilities, zero for none, and a slope to start from."""
-        if self.clip == "learned" and self.input_scale == "probability":
-            return learn_floor(rows, max_iter=self.max_iter)
-        floor = 0.0 if self.clip == "learned" else float(self.clip)
-        floored = rows.with_floor(floor) if floor > 0.0 else rows
-        guess = fit_temperature(floored, tol=1e-3, max_iter=self.max_iter)
-        return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
 
     def _solve(
         self, rows: Rows, structure: Structure, slope: float, every_row_right: bool
@@ -313,27 +298,14 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         structure, params = self._structure_and_params()
         return lambda scores: softmax(structure.logits(params, scores))
 
-    def _warn_about_fit(self) -> None:
-        name = type(self).__name__
-        if self._status is Status.ITERATION_LIMIT:
-            message = (
-                f"{name} did not converge in {self.max_iter} iterations. Raise `max_iter`, "
-                "or loosen `tol` if a mean loss this close to the best is good enough."
-            )
-        elif self._status is Status.STALLED:
-            message = (
-                f"{name} stopped short of the optimum: rounding errors hide the way. "
-                "Raise `clip`, choose a stronger penalty, or loosen `tol`."
-            )
-        elif self._status is Status.AT_INFINITY:
-            message = (
-                f"{name} has no finite optimum on these rows: {self._why_infinite} "
-                "A trace of a penalty holds the fitted map; its confidence says little. "
-                f"{self._remedy}"
-            )
-        else:
-            return
-        warn(message, ConvergenceWarning)
+    def _complaints(self) -> list[Complaint]:
+        return complaints_about(
+            self._status,
+            type(self).__name__,
+            max_iter=self.max_iter,
+            why_infinite=self._why_infinite,
+            remedy=self._remedy,
+        )
 
     _why_infinite: ClassVar[str] = (
         "an unpenalised direction separates some classes without error "

@@ -17,13 +17,15 @@ everywhere:
 =================  ===========================================================================
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
-`_objective`, `_solve`, `_settle`, `_path`, `_temperature`, `_paired`, `_floor`, `_effects`; then,
-for measures, `_bins`, `_resample`.
+`_objective`, `_logistic`, `_solve`, `_settle`, `_path`, `_logistic_fit`, `_temperature`, `_paired`,
+`_floor`, `_effects`; then, for measures, `_bins`, `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
+from dircal.core._logistic import LogisticObjective, log_odds, sigmoid
+from dircal.core._logistic_fit import fit_logistic, tilt_of_targets
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import LocalModel, Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
@@ -39,7 +41,10 @@ from dircal.core._simplex import (
     log_softmax,
     normalise,
     normalise_beyond_rounding,
+    rest_of_logits,
+    rest_of_proba,
     softmax,
+    sums_of_columns,
 )
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
@@ -57,6 +62,7 @@ __all__ = [
     "Full",
     "LearnedFloor",
     "LocalModel",
+    "LogisticObjective",
     "Objective",
     "PairedDifference",
     "Penalty",
@@ -76,10 +82,12 @@ __all__ = [
     "equal_width",
     "errors_of_classes",
     "errors_of_one_curve",
+    "fit_logistic",
     "fit_temperature",
     "l2",
     "learn_floor",
     "log_losses",
+    "log_odds",
     "log_probability",
     "log_softmax",
     "make_preconditioner",
@@ -92,11 +100,16 @@ __all__ = [
     "order_of_path",
     "paired_difference",
     "paper_table",
+    "rest_of_logits",
+    "rest_of_proba",
     "row_slices",
     "settle",
     "shifts_of_pairs",
+    "sigmoid",
     "softmax",
     "solve_path",
     "squared_errors",
+    "sums_of_columns",
     "tabulate",
+    "tilt_of_targets",
 ]

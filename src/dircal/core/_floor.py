@@ -92,6 +92,7 @@ class _Grid:
         # Weights that are shares of one stand for as many rows as there are.
         self.n = max(rows.total_weight, sum(len(chunk.labels) for chunk in rows))
         self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
+        self.few_rows = rows.thinned()
 
     def choose(self, floors: Sequence[float]) -> tuple[_Candidate, _Candidate, int]:
         """The best of the floors, the smallest that is not really worse, and the passes spent."""
@@ -119,13 +120,16 @@ class _Grid:
         """Candidates from the largest floor down, each started from where the last ones point."""
         k = self.rows.n_classes
         start, slope, loss = None, None, float(np.log(k))
+        guess: float | None = None
         # A floor above 1/k would lift what is said to be unlikely above what is known of nothing.
         for floor in (floor for floor in floors if floor * k <= 1.0 or floor == floors[-1]):
+            tol = _SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN)
+            guess = self._guess(floor, tol, guess)
             fit = fit_temperature(
                 self.rows.with_floor(floor),
-                tol=_SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN),
+                tol=tol,
                 max_iter=self.max_iter,
-                start=start,
+                start=start if guess is None else guess,
             )
             loss = (1.0 - self.imagined) * fit.solution.loss
             loss += self.imagined * _loss_of_wrong_certainty(floor, fit.slope, k)
@@ -138,6 +142,15 @@ class _Grid:
             endless = fit.solution.status is Status.AT_INFINITY
             start = fit.slope if slope is None or endless else fit.slope**2 / slope
             slope = fit.slope
+
+    def _guess(self, floor: float, tol: float, start: float | None) -> float | None:
+        """The slope of some of the rows; None where they are too few to have one."""
+        if self.few_rows is None:
+            return None
+        fit = fit_temperature(
+            self.few_rows.with_floor(floor), tol=tol, max_iter=self.max_iter, start=start
+        )
+        return fit.slope if fit.solution.status is Status.CONVERGED else None
 
 
 def _loss_of_wrong_certainty(floor: float, slope: float, n_classes: int) -> float:

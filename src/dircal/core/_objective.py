@@ -12,7 +12,7 @@ the weight and the centre of the penalty. Everything is a sum over chunks of row
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
@@ -123,6 +123,14 @@ class Objective:
     @cached_property
     def _small_scores(self) -> list[AnyFloatArray]:
         return [chunk.scores for chunk in self.rows.in_single()]
+
+    def held(self, trace: float) -> "Objective":
+        """The same with ``trace`` times the mean squares of the logit's terms added."""
+        squares = np.zeros(self.rows.n_classes)
+        for chunk in self.rows:
+            squares += np.einsum("jm,jm,m->j", chunk.scores, chunk.scores, chunk.weight)
+        weight = self.penalty.weight + trace * np.append(np.maximum(squares, 1.0), 1.0)
+        return replace(self, penalty=Penalty(weight, self.penalty.centre))
 
     def reach(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""

@@ -18,6 +18,10 @@ _CHUNK_ELEMENTS = 65_536
 _CHUNK_ROWS_AT_LEAST = 512
 # Scores up to this size are computed once and kept; beyond it every pass reads the input again.
 _CACHE_BYTES = 256 * 2**20
+# Rows that are enough for a first guess, and by how much there must be more of them for it to pay.
+_THIN_ROWS = 4096
+_THIN_FACTOR = 4
+_GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
 
 
 def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterator[slice]:
@@ -199,6 +203,23 @@ class Rows:
         """The same rows with probabilities raised to ``floor``."""
         return replace(self, log_floor=float(np.log(floor)))
 
+    def thinned(self) -> "Rows | None":
+        """Some thousands of these rows, enough for a first guess; None if there are few."""
+        n_samples = len(self.source.labels)
+        if n_samples < _THIN_FACTOR * _THIN_ROWS:
+            return None
+        source, picked = self.source, _spread(n_samples, _THIN_ROWS)
+        weight = source.sample_weight
+        if weight is not None and not weight[picked].any():
+            return None
+        few = replace(
+            source,
+            inputs=source.inputs[picked],
+            labels=source.labels[picked],
+            sample_weight=None if weight is None else weight[picked],
+        )
+        return replace(self, source=few)
+
     def __iter__(self) -> Iterator[Chunk]:
         # A floor below all scores need not be looked at, where knowing that is cheap.
         idle = self.in_memory and self.log_floor <= self.source.span[0]
@@ -206,3 +227,14 @@ class Rows:
         source = self.source if self.precision is np.float64 else self.source.in_single()
         for chunk in source:
             yield replace(chunk, scores=floored(chunk.scores, log_floor))
+
+
+def _spread(n_samples: int, n_picked: int) -> IntArray:
+    """Indices of rows spread evenly, one from each of equal stretches.
+
+    The place within a stretch moves by the golden section, so that a period in the rows, such as
+    classes that take turns, does not repeat in those picked.
+    """
+    steps = np.arange(n_picked)
+    places = (steps + (steps * _GOLDEN_SECTION) % 1.0) * (n_samples / n_picked)
+    return np.minimum(places.astype(np.int64), n_samples - 1)

@@ -1,5 +1,7 @@
 """From probabilities or logits to scores, and from logits to probabilities."""
 
+from functools import reduce
+
 import numpy as np
 
 from dircal._typing import FloatArray
@@ -10,11 +12,22 @@ __all__ = [
     "log_softmax",
     "normalise",
     "normalise_beyond_rounding",
+    "rest_of_logits",
+    "rest_of_proba",
     "softmax",
+    "sums_of_columns",
 ]
 
 TINY = float(np.finfo(np.float64).tiny)
 """The paper's floor for probabilities: the smallest normal number, whose logarithm is -708.4."""
+
+
+def sums_of_columns(block: FloatArray) -> FloatArray:
+    """Sum of each column of ``block`` (k, m), the same whatever other columns there are.
+
+    NumPy adds a single column in another order than several, which moves the last digit.
+    """
+    return reduce(np.add, block[1:], block[0].copy())
 
 
 def normalise(block: FloatArray) -> FloatArray:
@@ -29,7 +42,7 @@ def normalise_beyond_rounding(block: FloatArray, rounding: float) -> FloatArray:
     The others stay as they were given, in place: a division that only moves the last digit would
     carry a probability of exactly 0.8 over the edge of its bin.
     """
-    sums = block.sum(axis=0)
+    sums = sums_of_columns(block)
     far = np.abs(sums - 1.0) > rounding
     if far.any():
         block /= np.where(far, sums, 1.0)
@@ -61,3 +74,31 @@ def softmax(block: FloatArray) -> FloatArray:
     """Softmax of each column of ``block`` (k, m), in place."""
     block -= block.max(axis=0)
     return normalise(np.exp(block, out=block))
+
+
+def rest_of_proba(block: FloatArray) -> FloatArray:
+    """For each entry of ``block`` (k, m), the sum of the others in its column.
+
+    Taking an entry from the total is exact enough but for the one entry that may be more than half
+    of it: beside a probability of 1 the rest would be lost in rounding. It is summed by itself.
+    """
+    total = sums_of_columns(block)
+    large = block > 0.5 * total
+    return np.where(large, sums_of_columns(np.where(large, 0.0, block)), total - block)
+
+
+def rest_of_logits(block: FloatArray) -> FloatArray:
+    """For each entry of ``block`` (k, m), the logarithm of the summed exponentials of the others.
+
+    As in `rest_of_proba`, the entry that has more than half of the sum gets one of its own, which
+    does not underflow beside it.
+    """
+    top = block.max(axis=0)
+    odds = np.exp(block - top)
+    total = sums_of_columns(odds)
+    large = odds > 0.5 * total
+    small = np.where(large, -np.inf, block)
+    next_top = small.max(axis=0)
+    of_large = next_top + np.log(sums_of_columns(np.exp(small - next_top)))
+    of_others: FloatArray = top + np.log(np.where(large, 1.0, total - odds))
+    return np.where(large, of_large, of_others)

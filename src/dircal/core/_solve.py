@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._typing import FloatArray
+from dircal.core._logistic import LogisticObjective
 from dircal.core._objective import LocalModel, Objective
 from dircal.core._precondition import Preconditioner
 from dircal.core._structure import Structure
@@ -56,6 +57,7 @@ _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 _Linear = Callable[[FloatArray], FloatArray]
+_Convex = Objective | LogisticObjective
 
 
 class Status(Enum):
@@ -92,10 +94,11 @@ class _Point:
     newton_step: Callable[[], tuple[FloatArray, int]]
 
 
-def minimise(objective: Objective, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
+def minimise(objective: _Convex, start: FloatArray, *, tol: float, max_iter: int) -> Solution:
     """Minimise ``objective`` from ``start``; slow progress is reported, never raised."""
-    exact = is_direct(objective.structure)
-    look = _ExactSteps(objective) if exact else _StepsByProducts(objective, tol)
+    look: _ExactSteps | _StepsByProducts = _ExactSteps(objective)
+    if isinstance(objective, Objective) and not is_direct(objective.structure):
+        look = _StepsByProducts(objective, tol)
     point = look(start)
     n_passes, n_long = 1, 0
     negligible = _NEGLIGIBLE / max(objective.rows.total_weight, 100.0)
@@ -132,7 +135,7 @@ def is_direct(structure: Structure) -> bool:
     return structure.n_params <= _DIRECT_PARAMS
 
 
-def runs_away(objective: Objective, step: FloatArray, promised: float) -> bool:
+def runs_away(objective: _Convex, step: FloatArray, promised: float) -> bool:
     """Whether a step that promises next to nothing is a long one that no penalty stops."""
     return (
         objective.penalty_along(step) <= _UNPENALISED * promised
@@ -144,7 +147,7 @@ _Look = Callable[[FloatArray], _Point]
 
 
 def _line_search(
-    objective: Objective, look: _Look, point: _Point, step: FloatArray
+    objective: _Convex, look: _Look, point: _Point, step: FloatArray
 ) -> tuple[_Point | None, int]:
     """The whole of ``step``, or the first of shrinking parts that lowers the objective enough.
 
@@ -166,7 +169,7 @@ def _line_search(
 class _ExactSteps:
     """Looks at a point with its Hessian, or near the optimum with that of a point before."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: _Convex) -> None:
         self.objective = objective
         self._solve: _Linear | None = None
         self._promised = np.inf
@@ -197,7 +200,7 @@ class _ExactSteps:
         return _Point(params, loss, gradient, newton_step)
 
 
-def factorised(objective: Objective, hessian: FloatArray) -> _Linear:
+def factorised(objective: _Convex, hessian: FloatArray) -> _Linear:
     """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
     hessian = hessian.copy()
     for shift in objective.unpenalised_shifts():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dircal._typing import SmallFloatArray
+from dircal.core._logistic import LogisticObjective, log_odds
 from dircal.core._objective import Objective, SecondOrder
 from dircal.core._penalty import no_penalty
 from dircal.core._rows import Rows
@@ -44,7 +45,7 @@ def fit_temperature(
     Without ``start`` the first guess is the Newton step from slope zero, which makes the method
     blind to the scale of the scores.
     """
-    objective = Objective(rows, Scalar(rows.n_classes), no_penalty(rows.n_classes))
+    objective = _slope_objective(rows)
     noise = _ROUNDING[rows.precision] * rows.largest
     zero = objective.second_order(np.zeros(1)) if start is None else None
     if zero is not None:
@@ -55,6 +56,14 @@ def fit_temperature(
         start = float(-zero.gradient[0] / zero.hessian[0, 0])
     assert start is not None
     return _search(objective, start, 0 if zero is None else 1, noise, tol, max_iter)
+
+
+def _slope_objective(rows: Rows) -> Objective | LogisticObjective:
+    """The mean loss as a function of the slope; two classes need only their difference."""
+    k = rows.n_classes
+    if k == 2:
+        return LogisticObjective(rows, log_odds)
+    return Objective(rows, Scalar(k), no_penalty(k))
 
 
 def _is_flat(at: SecondOrder, noise: float) -> bool:
@@ -80,7 +89,12 @@ def _stay_at_zero(zero: SecondOrder, n_passes: int) -> TemperatureFit:
 
 
 def _search(
-    objective: Objective, slope: float, n_passes: int, noise: float, tol: float, max_iter: int
+    objective: Objective | LogisticObjective,
+    slope: float,
+    n_passes: int,
+    noise: float,
+    tol: float,
+    max_iter: int,
 ) -> TemperatureFit:
     low, high = 0.0, np.inf
     n_up = n_down = 0

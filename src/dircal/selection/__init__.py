@@ -2,5 +2,6 @@
 
 from dircal.selection._calibrated_classifier import CalibratedClassifier
 from dircal.selection._calibrator_cv import CalibratorCV
+from dircal.selection._one_vs_rest import OneVsRestCalibrator
 
-__all__ = ["CalibratedClassifier", "CalibratorCV"]
+__all__ = ["CalibratedClassifier", "CalibratorCV", "OneVsRestCalibrator"]

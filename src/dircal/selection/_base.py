@@ -1,10 +1,10 @@
 """What calibrators that hold another calibrator share."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Tags, get_tags
 
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal._validation import LabelledScores
@@ -30,11 +30,6 @@ class AbstractHolder(AbstractCalibrator):
         classes: Iterable[Any] | None = check_calibrator(self.calibrator).classes
         return classes
 
-    def __sklearn_tags__(self) -> Tags:
-        if isinstance(self.calibrator, AbstractCalibrator):
-            return get_tags(self.calibrator)
-        return super().__sklearn_tags__()
-
 
 def check_calibrator(value: object) -> AbstractCalibrator:
     """Refuse what is no calibrator of this package."""
@@ -50,13 +45,11 @@ def check_calibrator(value: object) -> AbstractCalibrator:
 def take_rows(data: LabelledScores, rows: IntArray | slice) -> LabelledScores:
     """Some of the rows, in the order given; the classes stay all of them."""
     weight = data.sample_weight
-    return LabelledScores(
-        data.inputs[rows],
-        data.labels[rows],
-        None if weight is None else weight[rows],
-        data.classes,
-        data.column_classes,
-        data.feature_names,
+    return replace(
+        data,
+        inputs=data.inputs[rows],
+        labels=data.labels[rows],
+        sample_weight=None if weight is None else weight[rows],
     )
 
 

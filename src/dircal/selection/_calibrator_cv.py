@@ -9,14 +9,16 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._columns import Arguments
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal._validation import LabelledScores, check_option
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._base import AbstractCalibrator, Complaint
 from dircal.core import log_losses
-from dircal.exceptions import GridEdgeWarning, warn
+from dircal.exceptions import GridEdgeWarning
 from dircal.explanation import Explanation
 from dircal.parameters import (
     CanonicalParameters,
@@ -146,6 +148,15 @@ class CalibratorCV(AbstractHolder):
         explanation: Explanation = self._only_map().explain(X)
         return explanation
 
+    @property
+    def _arguments(self) -> Arguments:  # type: ignore[override]
+        return check_calibrator(self.calibrator)._arguments
+
+    def __sklearn_tags__(self) -> Tags:
+        if isinstance(self.calibrator, AbstractCalibrator):
+            return get_tags(self.calibrator)
+        return super().__sklearn_tags__()
+
     def _only_map(self) -> Any:
         check_is_fitted(self)
         if len(self.calibrators_) == 1:
@@ -221,9 +232,10 @@ class CalibratorCV(AbstractHolder):
                     began = time.perf_counter()
         return _as_results(settings, scores, seconds)
 
-    def _warn_about_fit(self) -> None:
-        for one in self.calibrators_:
-            one._warn_about_fit()
+    def _complaints(self) -> list[Complaint]:
+        # Folds that say the same say it once.
+        told = [complaint for one in self.calibrators_ for complaint in one._complaints()]
+        complaints = list(dict.fromkeys(told))
         edges = []
         for name, best in self.best_params_.items():
             values = {setting.get(name) for setting in self.cv_results_["params"]}
@@ -233,11 +245,12 @@ class CalibratorCV(AbstractHolder):
             which = "smallest" if best == min(numeric) else "largest"
             edges.append(f"{name}={best:g}, the {which} of its values")
         if edges:
-            warn(
+            message = (
                 f"CalibratorCV chose {' and '.join(edges)} in `param_grid`: a better one may lie "
-                "beyond. Extend the grid on that side, or accept it knowingly.",
-                GridEdgeWarning,
+                "beyond. Extend the grid on that side, or accept it knowingly."
             )
+            complaints.append((message, GridEdgeWarning))
+        return complaints
 
 
 def _refuse_average(n_members: int) -> NoReturn:

@@ -1,0 +1,58 @@
+"""What calibrators share whose map is found by a solver: a floor, limits, and how it ended."""
+
+from typing import Literal
+
+from dircal._typing import InputScale
+from dircal._validation import check_integer, check_number
+from dircal.calibrators._base import Complaint
+from dircal.core import TINY, LearnedFloor, Rows, Status, fit_temperature, learn_floor
+from dircal.exceptions import ConvergenceWarning
+
+__all__ = ["Clip", "check_solver_options", "choose_floor", "complaints_about"]
+
+Clip = float | Literal["learned"]
+
+
+def check_solver_options(clip: Clip, max_iter: int, tol: float) -> None:
+    """Refuse a floor, a number of steps or a tolerance that cannot be."""
+    check_number("tol", tol, above=0.0)
+    check_integer("max_iter", max_iter, at_least=1)
+    if clip == "learned":
+        return
+    if isinstance(clip, str):
+        raise ValueError(f"`clip` must be 'learned' or a number; got {clip!r}.")
+    check_number("clip", clip, at_least=TINY, below=1.0)
+
+
+def choose_floor(rows: Rows, clip: Clip, input_scale: InputScale, max_iter: int) -> LearnedFloor:
+    """Floor of the probabilities, zero for none, and a slope to start from."""
+    if clip == "learned" and input_scale == "probability":
+        return learn_floor(rows, max_iter=max_iter)
+    floor = 0.0 if clip == "learned" else float(clip)
+    floored = rows.with_floor(floor) if floor > 0.0 else rows
+    guess = fit_temperature(floored, tol=1e-3, max_iter=max_iter)
+    return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
+
+
+def complaints_about(
+    status: Status, name: str, *, max_iter: int, why_infinite: str, remedy: str
+) -> list[Complaint]:
+    """What to say if the solver of the calibrator called ``name`` ended badly."""
+    if status is Status.ITERATION_LIMIT:
+        message = (
+            f"{name} did not converge in {max_iter} iterations. Raise `max_iter`, "
+            "or loosen `tol` if a mean loss this close to the best is good enough."
+        )
+    elif status is Status.STALLED:
+        message = (
+            f"{name} stopped short of the optimum: rounding errors hide the way. "
+            "Raise `clip`, choose a stronger penalty, or loosen `tol`."
+        )
+    elif status is Status.AT_INFINITY:
+        message = (
+            f"{name} has no finite optimum on these rows: {why_infinite} "
+            f"A trace of a penalty holds the fitted map; its confidence says little. {remedy}"
+        )
+    else:
+        return []
+    return [(message, ConvergenceWarning)]

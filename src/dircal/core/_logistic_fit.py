@@ -1,0 +1,61 @@
+"""The best logistic map of two classes."""
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.core._logistic import Features, LogisticObjective
+from dircal.core._rows import Rows
+from dircal.core._settle import settle
+from dircal.core._solve import Solution, Status, minimise
+
+__all__ = ["fit_logistic", "tilt_of_targets"]
+
+# A first guess from a few rows is as far from the optimum as their number makes it: closer than
+# this it need not be to the optimum of the few.
+_GUESS_TOLERANCE = 1e-4
+
+
+def fit_logistic(
+    rows: Rows,
+    features: Features,
+    start: FloatArray,
+    *,
+    tilt: FloatArray | None = None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Parameters (d,) of the best map; where there are many rows, a few of them show the way.
+
+    ``start`` is where the few begin, or all if there are few. A ``tilt`` belongs to smoothed
+    targets, with which the optimum is finite.
+    """
+    slant: FloatArray | float = 0.0 if tilt is None else tilt
+    few = rows.thinned()
+    if few is not None:
+        guess = minimise(
+            LogisticObjective(few, features, slant), start, tol=_GUESS_TOLERANCE, max_iter=max_iter
+        )
+        start = guess.params if guess.status is Status.CONVERGED else start
+    objective = LogisticObjective(rows, features, slant)
+    found = minimise(objective, start, tol=tol, max_iter=max_iter)
+    if tilt is not None:
+        return found
+    # Where every row is on its right side larger parameters are always better, wherever the solver
+    # ended.
+    endless = found.status is Status.AT_INFINITY or objective.smallest_margin(found.params) > 0.0
+    return settle(objective, np.zeros_like(start), max_iter=max_iter) if endless else found
+
+
+def tilt_of_targets(
+    rows: Rows, features: Features, n_params: int, positive: float, negative: float
+) -> FloatArray:
+    """Linear term that turns labels into targets: ``positive`` for 1 and ``negative`` for 0.
+
+    With t the target of a row and z its logit, the loss of a smoothed target is that of the label
+    plus (label - t) z.
+    """
+    tilt = np.zeros(n_params)
+    for chunk in rows:
+        excess = np.where(chunk.labels > 0, 1.0 - positive, -negative) * chunk.weight
+        tilt += features(chunk.scores) @ excess
+    return tilt
