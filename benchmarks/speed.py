@@ -9,6 +9,7 @@ from collections.abc import Callable
 from _dirichlet import l2_against_sklearn, odir_against_newton
 from _others import import_against_sklearn, predict_against_arithmetic
 from _report import Report, make_console
+from _search import grids_against_one_fit
 from _sms import few_classes_against_sms
 from _temperature import (
     default_against_sklearn,
@@ -27,6 +28,7 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     l2_against_sklearn,
     odir_against_newton,
     few_classes_against_sms,
+    grids_against_one_fit,
     predict_against_arithmetic,
     import_against_sklearn,
 )
