@@ -62,14 +62,16 @@ def quietly(dataset, cell):  # type: ignore[no-untyped-def]
 
 def append(name: str, n_repetitions: int, means: dict[str, float]) -> None:
     """Rewrite the results with those of one more dataset, never half of it."""
-    rows = [[*key, *row] for key, row in read_results().items() if key[0] != name]
+    rows: list[list[object]] = [
+        [*key, *row] for key, row in read_results().items() if key[0] != name
+    ]
     rows += [[name, method, n_repetitions, f"{loss:.6f}"] for method, loss in means.items()]
     RESULTS.parent.mkdir(exist_ok=True)
     temporary = RESULTS.with_suffix(".tmp")
     with temporary.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        writer.writerows(sorted(rows, key=lambda row: row[:2]))
+        writer.writerows(sorted(rows, key=lambda row: (str(row[0]), str(row[1]))))
     temporary.replace(RESULTS)
 
 
