@@ -66,12 +66,13 @@ def append(name: str, n_repetitions: int, means: dict[str, float]) -> None:
         [*key, *row] for key, row in read_results().items() if key[0] != name
     ]
     rows += [[name, method, n_repetitions, f"{loss:.6f}"] for method, loss in means.items()]
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
     RESULTS.parent.mkdir(exist_ok=True)
     temporary = RESULTS.with_suffix(".tmp")
     with temporary.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        writer.writerows(sorted(rows, key=lambda row: (str(row[0]), str(row[1]))))
+        writer.writerows(rows)
     temporary.replace(RESULTS)
 
 
