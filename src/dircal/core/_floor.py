@@ -129,6 +129,7 @@ class _Grid:
                 tol=tol,
                 max_iter=self.max_iter,
                 start=start if guess is None else guess,
+                precision=np.float32,
             )
             loss = (1.0 - self.imagined) * fit.solution.loss
             loss += self.imagined * _loss_of_wrong_certainty(floor, fit.slope, k)
@@ -147,7 +148,11 @@ class _Grid:
         if self.few_rows is None:
             return None
         fit = fit_temperature(
-            self.few_rows.with_floor(floor), tol=tol, max_iter=self.max_iter, start=start
+            self.few_rows.with_floor(floor),
+            tol=tol,
+            max_iter=self.max_iter,
+            start=start,
+            precision=np.float32,
         )
         return fit.slope if fit.solution.status is Status.CONVERGED else None
 

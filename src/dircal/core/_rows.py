@@ -159,6 +159,11 @@ class Rows:
         return self.source.total_weight
 
     @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return len(self.source.labels)
+
+    @property
     def in_memory(self) -> bool:
         """Whether the scores are kept between passes."""
         return self.source.in_memory
@@ -169,13 +174,19 @@ class Rows:
             return None
         return np.concatenate([chunk.weight for chunk in self.source])
 
+    def largest_score(self) -> float:
+        """Largest absolute score."""
+        limits = [(float(c.scores.min()), float(c.scores.max())) for c in self.source]
+        low, high = min(low for low, _ in limits), max(high for _, high in limits)
+        return max(-max(low, self.log_floor), high, self.log_floor)
+
     def with_floor(self, floor: float) -> "Rows":
         """The same rows with probabilities raised to ``floor``."""
         return replace(self, log_floor=float(np.log(floor)))
 
     def thinned(self) -> "Rows | None":
         """Some thousands of these rows, enough for a first guess; None if there are few."""
-        n_samples = len(self.source.labels)
+        n_samples = self.n_samples
         if n_samples < _THIN_FACTOR * _THIN_ROWS:
             return None
         source, picked = self.source, _spread(n_samples, _THIN_ROWS)

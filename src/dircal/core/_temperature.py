@@ -1,6 +1,7 @@
 """The temperature map: one slope, found by a safeguarded Newton method on its logarithm."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,15 +39,21 @@ class TemperatureFit:
 
 
 def fit_temperature(
-    rows: Rows, *, tol: float, max_iter: int, start: float | None = None
+    rows: Rows,
+    *,
+    tol: float,
+    max_iter: int,
+    start: float | None = None,
+    precision: type[np.floating[Any]] = np.float64,
 ) -> TemperatureFit:
     """Slope 1/t > 0 of the temperature map with the smallest mean loss.
 
     Without ``start`` the first guess is the Newton step from slope zero, which makes the method
-    blind to the scale of the scores.
+    blind to the scale of the scores. Single ``precision`` makes two classes faster; more are
+    computed in double precision in any case.
     """
-    objective = _slope_objective(rows)
-    noise = _ROUNDING * max(max(chunk.scores.max(), -chunk.scores.min()) for chunk in rows)
+    objective = _slope_objective(rows, precision)
+    noise = _ROUNDING * rows.largest_score()
     zero = objective.second_order(np.zeros(1)) if start is None else None
     if zero is not None:
         if _is_flat(zero, noise):
@@ -58,11 +65,13 @@ def fit_temperature(
     return _search(objective, start, 0 if zero is None else 1, noise, tol, max_iter)
 
 
-def _slope_objective(rows: Rows) -> Objective | LogisticObjective:
+def _slope_objective(
+    rows: Rows, precision: type[np.floating[Any]]
+) -> Objective | LogisticObjective:
     """The mean loss as a function of the slope; two classes need only their difference."""
     k = rows.n_classes
     if k == 2:
-        return LogisticObjective(rows, log_odds)
+        return LogisticObjective(rows, log_odds, precision=precision)
     return Objective(rows, Scalar(k), no_penalty(k))
 
 
