@@ -106,7 +106,8 @@ class LogisticObjective:
         for part in self:
             losses, misses, curvatures = _pointwise(self._margins(params, part))
             loss += float(part.weight @ losses)
-            row_losses.append(losses.astype(np.float32, copy=False))
+            with np.errstate(over="ignore"):  # on the way of a step that will be cut short
+                row_losses.append(losses.astype(np.float32, copy=False))
             misses *= part.weight
             gradient -= part.features @ misses
             curvatures *= part.weight
