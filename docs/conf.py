@@ -63,6 +63,8 @@ def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_blo
     block = isinstance(node, nodes.math_block)
     # In TeX \frac12 is one half; the converter makes it twelve over what follows.
     tex = re.sub(r"(\\[td]?frac)(\d)(\d)", r"\1{\2}{\3}", node.astext())
+    # Dots on the line; the converter knows only the name that says so.
+    tex = tex.replace(r"\dots", r"\ldots")
     formula = tex2mathml(tex, as_block=block)
     # TeX sets a thin space on both sides of "ln" and its like; the converter sets none.
     formula = re.sub(r"(<mi>\w+</mi>\s*<mo>&ApplyFunction;</mo>)", rf"{THIN}\1{THIN}", formula)

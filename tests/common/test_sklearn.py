@@ -46,8 +46,8 @@ ON_THE_SIMPLEX = {
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])
-def test_checks_of_scikit_learn(calibrator, scale):
-    calibrator.set_params(input_scale=scale)
+def test_checks_of_scikit_learn(calibrator, configure, scale):
+    configure(calibrator, input_scale=scale)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(

@@ -18,6 +18,7 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from dircal import (
@@ -26,6 +27,7 @@ from dircal import (
     DirichletCalibrator,
     IdentityCalibrator,
     MatrixScaling,
+    OneVsRestCalibrator,
     TemperatureScaling,
     VectorScaling,
     calibrators,
@@ -34,6 +36,12 @@ from dircal.exceptions import ConvergenceWarning
 from dircal.metrics import log_loss
 
 SCHEMES = ("ensemble", "out_of_fold")
+ALL = {name: getattr(calibrators, name)() for name in calibrators.__all__}
+# Those for two classes stand for themselves, and for any number with one-vs-rest around them.
+MULTICLASS = {
+    name: one if get_tags(one).classifier_tags.multi_class else OneVsRestCalibrator(one)
+    for name, one in ALL.items()
+}
 
 
 @pytest.fixture(scope="module")
@@ -259,12 +267,12 @@ def test_rows_of_any_kind(data):
     assert model.predict(["good", "bad"]).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", calibrators.__all__)
+@pytest.mark.parametrize("calibrator", MULTICLASS.values(), ids=MULTICLASS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_calibrator_helps_or_does_little_harm(name, scheme):
+def test_every_calibrator_helps_or_does_little_harm(calibrator, scheme):
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0)
-    model = CalibratedClassifier(tree, getattr(calibrators, name)(), scheme=scheme)
+    model = CalibratedClassifier(tree, calibrator, scheme=scheme)
     model.fit(X[::2], y[::2])
     raw = tree.fit(X[::2], y[::2]).predict_proba(X[1::2])
     after = log_loss(y[1::2], model.predict_proba(X[1::2]))
@@ -319,9 +327,13 @@ def test_bad_rows(data):
         function.fit(X[:, :3], y)
 
 
-@pytest.mark.parametrize("name", calibrators.__all__)
-def test_scikit_learn_has_nothing_to_complain_about(name):
-    model = CalibratedClassifier(GaussianNB(), getattr(calibrators, name)())
+@pytest.mark.parametrize(
+    "calibrator",
+    [*ALL.values(), *(one for one in MULTICLASS.values() if isinstance(one, OneVsRestCalibrator))],
+    ids=repr,
+)
+def test_scikit_learn_has_nothing_to_complain_about(calibrator):
+    model = CalibratedClassifier(GaussianNB(), calibrator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(model, on_skip=None, on_fail=None)

@@ -92,7 +92,7 @@ class _Grid:
         # Weights that are shares of one stand for as many rows as there are.
         self.n = max(rows.total_weight, sum(len(chunk.labels) for chunk in rows))
         self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
-        self.few_rows = rows.thinned()
+        self.few_rows = self.rows.thinned()
 
     def choose(self, floors: Sequence[float]) -> tuple[_Candidate, _Candidate, int]:
         """The best of the floors, the smallest that is not really worse, and the passes spent."""
@@ -148,7 +148,10 @@ class _Grid:
         if self.few_rows is None:
             return None
         fit = fit_temperature(
-            self.few_rows.with_floor(floor), tol=tol, max_iter=self.max_iter, start=start
+            self.few_rows.with_floor(floor),
+            tol=tol,
+            max_iter=self.max_iter,
+            start=start,
         )
         return fit.slope if fit.solution.status is Status.CONVERGED else None
 

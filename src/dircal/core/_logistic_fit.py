@@ -10,9 +10,12 @@ from dircal.core._solve import Solution, Status, minimise
 
 __all__ = ["fit_logistic", "tilt_of_targets"]
 
-# A first guess from a few rows is as far from the optimum as their number makes it: closer than
-# this it need not be to the optimum of the few.
-_GUESS_TOLERANCE = 1e-4
+# A first guess in single precision comes so close; the last steps are made in double precision.
+_GUESS_TOLERANCE = 1e-7
+# Fewer rows than this are quick in any case.
+_MANY_ROWS = 16_384
+# Features beyond this size leave too few digits for what is small beside them.
+_LARGE_FEATURE = 1e3
 
 
 def fit_logistic(
@@ -24,17 +27,14 @@ def fit_logistic(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Parameters (d,) of the best map; where there are many rows, a few of them show the way.
+    """Parameters (d,) of the best map; many rows are first looked at in single precision.
 
-    ``start`` is where the few begin, or all if there are few. A ``tilt`` belongs to smoothed
-    targets, with which the optimum is finite.
+    A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
     slant: FloatArray | float = 0.0 if tilt is None else tilt
-    few = rows.thinned()
-    if few is not None:
-        guess = minimise(
-            LogisticObjective(few, features, slant), start, tol=_GUESS_TOLERANCE, max_iter=max_iter
-        )
+    if rows.n_samples >= _MANY_ROWS and rows.largest < _LARGE_FEATURE:
+        rough = LogisticObjective(rows.in_single(), features, slant)
+        guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
         start = guess.params if guess.status is Status.CONVERGED else start
     objective = LogisticObjective(rows, features, slant)
     found = minimise(objective, start, tol=tol, max_iter=max_iter)

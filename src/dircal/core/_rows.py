@@ -179,6 +179,11 @@ class Rows:
         return self.source.total_weight
 
     @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return len(self.source.labels)
+
+    @property
     def in_memory(self) -> bool:
         """Whether the scores are kept between passes."""
         return self.source.in_memory
@@ -205,7 +210,7 @@ class Rows:
 
     def thinned(self) -> "Rows | None":
         """Some thousands of these rows, enough for a first guess; None if there are few."""
-        n_samples = len(self.source.labels)
+        n_samples = self.n_samples
         if n_samples < _THIN_FACTOR * _THIN_ROWS:
             return None
         source, picked = self.source, _spread(n_samples, _THIN_ROWS)

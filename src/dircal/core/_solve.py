@@ -176,7 +176,9 @@ class _ExactSteps:
 
     def __call__(self, params: FloatArray) -> _Point:
         hessian: FloatArray | None = None
-        if self._promised <= _NEAR:
+        # With two classes the Hessian is next to nothing on top of the gradient.
+        reuse = isinstance(self.objective, Objective) and self._promised <= _NEAR
+        if reuse:
             loss, gradient = self.objective.loss_and_gradient(params)
         else:
             at = self.objective.second_order(params)

@@ -289,8 +289,14 @@ class _Task:
     ) -> AbstractCalibrator:
         weight = None if self.weight is None else self.weight[rows]
         fitted: AbstractCalibrator = clone(self.calibrator)
-        scale = fitted.input_scale
-        data = check_fit(scores, self.labels[rows], weight, classes=classes, input_scale=scale)
+        data = check_fit(
+            scores,
+            self.labels[rows],
+            weight,
+            classes=classes,
+            input_scale=fitted.input_scale,
+            arguments=fitted._arguments,
+        )
         fitted._fit_checked(data)
         fitted._warn_about_fit()
         return fitted
