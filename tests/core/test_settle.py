@@ -62,6 +62,6 @@ def test_it_is_nearly_as_good_as_anything():
     logits, labels = separable(0)
     objective = objective_of(logits, labels, Full(3, 3))
     found = settle(objective, Full(3, 3).pack(np.eye(3, 4)), max_iter=100)
-    assert 0.0 < found.loss < 1e-3
+    assert 0.0 < found.loss < 2e-3
     loss, _ = objective.loss_and_gradient(found.params)
     assert found.loss == pytest.approx(loss)

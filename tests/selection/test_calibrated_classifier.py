@@ -200,6 +200,29 @@ def test_a_class_with_one_row(data):
     assert model.predict_proba(X).shape == (400, 4)
 
 
+def test_classes_that_the_calibrator_was_told_of(data):
+    X, y = data
+    told = DirichletCalibrator(penalty="l2", classes=["dog", "cat", "bee", "ant"])
+    model = CalibratedClassifier(GaussianNB(), told).fit(X, y)
+    assert model.classes_.tolist() == ["ant", "bee", "cat", "dog"]
+    proba = model.predict_proba(X)
+    assert proba.shape == (400, 4)
+    assert proba[:, 3].max() < 0.05
+    strange = CalibratedClassifier(GaussianNB(), DirichletCalibrator(classes=[0, 1, 2]))
+    with pytest.raises(ValueError, match=r"label 'ant', which is not among `classes` \[0, 1, 2\]"):
+        strange.fit(X, y)
+
+
+def test_folds_that_warn_alike_warn_once():
+    X = np.repeat(np.eye(3), 20, axis=0) + 0.01 * np.arange(60)[:, None]
+    y = np.repeat(np.arange(3), 20)
+    model = CalibratedClassifier(GaussianNB(), DirichletCalibrator(penalty="none"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert [w.category for w in caught] == [ConvergenceWarning]
+
+
 class Remembers(ClassifierMixin, BaseEstimator):
     """A classifier that keeps what it was trained on."""
 

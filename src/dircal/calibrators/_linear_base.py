@@ -198,7 +198,9 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         # Where every row is right, larger slopes are always better: if they are free there is no
         # finite optimum, wherever a solver would end.
         endless = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(2.0)
-        solution = temperature if only_slope else self._solve(rows, structure, start.slope, endless)
+        solution = temperature
+        if endless or not only_slope:
+            solution = self._solve(rows, structure, start.slope, endless)
         record = self._remember(rows, structure, solution, temperature)
         return _fitted(structure, solution, start.floor) | {"_record": record}
 

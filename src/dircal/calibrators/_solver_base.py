@@ -51,7 +51,7 @@ def complaints_about(
     elif status is Status.AT_INFINITY:
         message = (
             f"{name} has no finite optimum on these rows: {why_infinite} "
-            f"A trace of a penalty holds the fitted map; its confidence says little. {remedy}"
+            f"The fitted map is finite, but its confidence says little. {remedy}"
         )
     else:
         return []

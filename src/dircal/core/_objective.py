@@ -125,11 +125,12 @@ class Objective:
         return [chunk.scores for chunk in self.rows.in_single()]
 
     def held(self, trace: float) -> "Objective":
-        """The same with ``trace`` times the mean squares of the logit's terms added."""
-        squares = np.zeros(self.rows.n_classes)
+        """The same with a penalty of ``trace``, slopes times the mean square of the scores."""
+        square = 0.0
         for chunk in self.rows:
-            squares += np.einsum("jm,jm,m->j", chunk.scores, chunk.scores, chunk.weight)
-        weight = self.penalty.weight + trace * np.append(np.maximum(squares, 1.0), 1.0)
+            square += float(np.einsum("jm,jm,m->", chunk.scores, chunk.scores, chunk.weight))
+        weight = self.penalty.weight + trace
+        weight[:, :-1] += trace * square / self.rows.n_classes
         return replace(self, penalty=Penalty(weight, self.penalty.centre))
 
     def reach(self, step: FloatArray) -> float:

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from dircal._columns import FITTING, show
+from dircal._columns import FITTING, classes_of_columns, show
 from dircal._labels import as_labels, class_indices, observed_classes
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal._validation import check_fit, check_option, check_weight
 from dircal.calibrators import DirichletCalibrator
 from dircal.calibrators._base import AbstractCalibrator
+from dircal.exceptions import warn
 from dircal.selection._base import check_calibrator, mean_of_members
 from dircal.selection._scores_base import known_classes, scores_of
 from dircal.selection._splits_base import Split, check_cv, deal_within_classes, make_splits
@@ -149,13 +150,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if self.scheme == "prefit":
             pairs = [task.prefit()]
         else:
-            classes = task.observed()
+            classes = task.all_classes()
             indices = class_indices(labels, classes)
             splits = make_splits(self.cv, indices, task.used, deal_within_classes, groups)
             if self.scheme == "ensemble":
                 pairs = [task.pair(*split, classes) for split in splits]
             else:
                 pairs = [task.out_of_fold(splits, classes)]
+        # Folds that say the same say it once.
+        told = dict.fromkeys(complaint for _, fitted in pairs for complaint in fitted._complaints())
         self.classifiers_ = [classifier for classifier, _ in pairs]
         self.calibrators_ = [fitted for _, fitted in pairs]
         self.classes_ = self.calibrators_[0].classes_
@@ -163,6 +166,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             self.__dict__.pop(name, None)
             if hasattr(self.classifiers_[0], name):
                 setattr(self, name, getattr(self.classifiers_[0], name))
+        for message, category in told:
+            warn(message, category)
         return self
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -231,15 +236,19 @@ class _Task:
         """Rows of positive weight."""
         return np.arange(len(self.labels)) if self.weight is None else np.flatnonzero(self.weight)
 
-    def observed(self) -> LabelArray:
-        """Labels that occur; at least two, or there is nothing to learn."""
-        classes = observed_classes(self.labels[self.used])
-        if len(classes) < 2:
+    def all_classes(self) -> LabelArray:
+        """Labels that occur, at least two of them, and those that the calibrator was told of."""
+        observed = observed_classes(self.labels[self.used])
+        if len(observed) < 2:
             raise ValueError(
-                f"`y` holds only one class: {show(classes)}. A classifier needs at least two "
+                f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
                 "classes; pass rows of another one."
             )
-        return classes
+        told = self.calibrator.classes
+        if told is None:
+            return observed
+        n_told = len(list(told))
+        return np.sort(classes_of_columns(observed, told, None, n_told, FITTING))
 
     def prefit(self) -> tuple[Any, AbstractCalibrator]:
         """The classifier as it is, and a calibrator fitted on all rows."""
@@ -297,6 +306,4 @@ class _Task:
             input_scale=fitted.input_scale,
             arguments=fitted._arguments,
         )
-        fitted._fit_checked(data)
-        fitted._warn_about_fit()
-        return fitted
+        return fitted._fit_checked(data)
