@@ -306,6 +306,7 @@ def test_any_valid_input_gives_valid_rows(binary, quietly, seed, n, zeros):
 # columns are refused before their only row is counted.
 NOT_FOR_BINARY = {
     "check_fit1d": "test_one_column_is_as_good_as_two",
+    "check_fit2d_1feature": "test_one_column_is_as_good_as_two",
     "check_fit2d_1sample": "test_any_valid_input_gives_valid_rows",
 }
 
