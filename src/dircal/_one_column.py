@@ -67,8 +67,9 @@ def match_one(names: LabelArray | None, pair: LabelArray) -> LabelArray | None:
 
 def _refuse(what: str) -> None:
     raise ValueError(
-        f"{what}, but this calibrator is for two. (Only binary classification is supported. The "
-        "type of the target is multiclass.) Put OneVsRestCalibrator(...) around it for more."
+        f"{what}, but this calibrator is for two classes. (Only binary classification is "
+        "supported. The type of the target is multiclass.) Put OneVsRestCalibrator(...) around it "
+        "for more."
     )
 
 

@@ -15,7 +15,8 @@ rng = np.random.default_rng(0)
 proba = rng.dirichlet(np.ones(3), size=200)
 y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in proba]]
 for name in dircal.calibrators.__all__:
-    calibrated = getattr(dircal, name)().fit(proba, y).predict_proba(proba)
+    calibrator = dircal.OneVsRestCalibrator(getattr(dircal, name)())
+    calibrated = calibrator.fit(proba, y).predict_proba(proba)
     np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
 
 command = [sys.executable, "-c", "from dircal.cli import main; main()"]

@@ -15,6 +15,41 @@ VARIANTS = {
 }
 
 
+ON_THE_SIMPLEX = {
+    "check_fit_score_takes_y": "test_rows_sum_to_one",
+    "check_estimators_overwrite_params": "test_clone_and_pickle",
+    "check_dont_overwrite_parameters": "test_clone_and_pickle",
+    "check_estimators_fit_returns_self": "test_rows_sum_to_one",
+    "check_readonly_memmap_input": "test_memory_maps",
+    "check_n_features_in_after_fitting": "test_wrong_number_of_columns_to_predict",
+    "check_estimators_dtypes": "test_float32_gives_the_answer_of_float64",
+    "check_sample_weights_pandas_series": "test_weights_as_series_and_lists",
+    "check_sample_weights_not_an_array": "test_weights_as_series_and_lists",
+    "check_sample_weights_list": "test_weights_as_series_and_lists",
+    "check_sample_weights_shape": "test_bad_weights",
+    "check_sample_weights_not_overwritten": "test_input_is_never_modified",
+    "check_sample_weight_equivalence_on_dense_data": "test_integer_weights_equal_repeated_rows",
+    "check_dtype_object": "test_scores_as_objects",
+    "check_pipeline_consistency": "test_pipeline_gives_the_same",
+    "check_estimators_nan_inf": "test_bad_scores",
+    "check_estimators_pickle": "test_clone_and_pickle",
+    "check_f_contiguous_array_estimator": "test_memory_order_and_strides_are_irrelevant",
+    "check_classifier_data_not_an_array": "test_memory_order_and_strides_are_irrelevant",
+    "check_classifiers_classes": "test_labels_of_any_kind",
+    "check_classifiers_train": "test_rows_sum_to_one",
+    "check_supervised_y_2d": "test_labels_in_a_column_with_a_warning",
+    "check_non_transformer_estimators_n_iter": "test_iterations_are_counted",
+    "check_methods_sample_order_invariance": "test_prediction_is_row_by_row",
+    "check_methods_subset_invariance": "test_prediction_is_row_by_row",
+    "check_dict_unchanged": "test_prediction_leaves_the_calibrator_alone",
+    "check_fit_idempotent": "test_refitting_repeats_and_forgets",
+    "check_fit_check_is_fitted": "test_clone_and_pickle",
+    "check_n_features_in": "test_rows_sum_to_one",
+    "check_fit2d_predict1d": "test_bad_scores_to_predict",
+    "check_positive_only_tag_during_fit": "test_bad_scores",
+}
+
+
 def all_calibrators():
     """Name and instance of each; a new calibrator is here the moment it is published."""
     for name in calibrators.__all__:
@@ -55,6 +90,12 @@ def calibrator(request):
 def binary(request):
     """One of the binary calibrators, not fitted, for probabilities."""
     return clone(request.param)
+
+
+@pytest.fixture(scope="session")
+def on_the_simplex():
+    """Checks of scikit-learn that feed other columns, and the test that asks the same."""
+    return ON_THE_SIMPLEX
 
 
 @pytest.fixture(scope="session")

@@ -34,12 +34,12 @@ class HistogramCalibrator(AbstractScoreCalibrator):
 
     Attributes
     ----------
-    bin_edges_ : array of shape (n_bins_ + 1,)
+    bin_edges_ : array of shape (n_edges,)
         Edges, from minus to plus infinity; a bin holds its left edge. Of equal edges the last
         counts, and the bins before it are never hit.
-    bin_counts_ : array of shape (n_bins_,)
+    bin_counts_ : array of shape (n_edges - 1,)
         Weight of the fitting rows in each bin.
-    bin_proba_ : array of shape (n_bins_,)
+    bin_proba_ : array of shape (n_edges - 1,)
         Probability of the positive class in each bin.
     classes_ : array of shape (2,)
         Labels, sorted.

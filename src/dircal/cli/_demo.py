@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits
@@ -10,8 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.utils import get_tags
 
-from dircal import Explanation, calibration_test, calibrators, metrics
+from dircal import Explanation, OneVsRestCalibrator, calibration_test, calibrators, metrics
 from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import ConvergenceWarning
 
@@ -81,7 +83,7 @@ def _calibrate(
     # The identity first: the others are read against it.
     names = sorted(calibrators.__all__, key=lambda other: other != "IdentityCalibrator")
     for calibrator_name in names:
-        calibrator = getattr(calibrators, calibrator_name)()
+        calibrator = _for_many_classes(getattr(calibrators, calibrator_name)())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             calibrator.fit(fit_proba, y_fit)
@@ -90,6 +92,12 @@ def _calibrate(
         results.append(_measure(calibrator_name, warning, y_test, calibrator.predict_proba(proba)))
     dirichlet = fitted["DirichletCalibrator"]
     return ClassifierResult(name, results, dirichlet.explain(), dirichlet.clip_)
+
+
+def _for_many_classes(calibrator: Any) -> Any:
+    """The calibrator itself, or one for each class against the rest if it is binary."""
+    binary = not get_tags(calibrator).classifier_tags.multi_class
+    return OneVsRestCalibrator(calibrator) if binary else calibrator
 
 
 def _measure(

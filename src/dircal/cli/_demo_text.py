@@ -80,7 +80,8 @@ def show_reading(console: Console) -> None:
         "against no calibration (IdentityCalibrator). The last two columns are p-values of the "
         "test that the confidence and the class probabilities are calibrated: below 0.05 they are "
         "not. Given probabilities, MatrixScaling reads their logarithms and is then the same map "
-        "as DirichletCalibrator; it differs on logits."
+        "as DirichletCalibrator; it differs on logits. Beta, histogram, isotonic and Platt "
+        "calibration are for two classes: here each class against the rest (OneVsRestCalibrator)."
     )
 
 

@@ -14,6 +14,8 @@ __all__ = ["fit_logistic", "tilt_of_targets"]
 _GUESS_TOLERANCE = 1e-7
 # Fewer rows than this are quick in any case.
 _MANY_ROWS = 16_384
+# Largest logit at the start, at which probabilities still differ from 0 and 1.
+_FARTHEST_START = 30.0
 # Features beyond this size leave too few digits for what is small beside them.
 _LARGE_FEATURE = 1e3
 
@@ -32,11 +34,15 @@ def fit_logistic(
     A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
     slant: FloatArray | float = 0.0 if tilt is None else tilt
+    objective = LogisticObjective(rows, features, slant)
+    # Far out there is no curvature, and so no Newton step. Smoothed targets never lead further
+    # than the logarithm of their number.
+    farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
+    start = start * min(1.0, farthest / max(2.0 * objective.reach(start), farthest))
     if rows.n_samples >= _MANY_ROWS and rows.largest < _LARGE_FEATURE:
         rough = LogisticObjective(rows.in_single(), features, slant)
         guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
         start = guess.params if guess.status is Status.CONVERGED else start
-    objective = LogisticObjective(rows, features, slant)
     found = minimise(objective, start, tol=tol, max_iter=max_iter)
     if tilt is not None:
         return found

@@ -71,6 +71,8 @@ class CalibratorCV(AbstractHolder):
         Number of folds.
     classes_ : array of shape (n_classes,)
         Labels, sorted.
+    column_classes_ : array of shape (n_classes,)
+        Label of each column of `X`.
     n_features_in_ : int
         Number of columns of `X`.
 
