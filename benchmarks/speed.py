@@ -7,6 +7,7 @@ is 0 also where a target is missed; the last line says so.
 from collections.abc import Callable
 
 from _dirichlet import l2_against_sklearn, odir_against_newton
+from _one_vs_rest import one_vs_rest_against_isotonic
 from _others import import_against_sklearn, predict_against_arithmetic
 from _report import Report, make_console
 from _search import grids_against_one_fit
@@ -29,6 +30,7 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     odir_against_newton,
     few_classes_against_sms,
     grids_against_one_fit,
+    one_vs_rest_against_isotonic,
     predict_against_arithmetic,
     import_against_sklearn,
 )
