@@ -17,7 +17,7 @@ from dircal.core import (
     no_penalty,
     off_diagonal,
     order_of_path,
-    settle,
+    solve,
     solve_path,
 )
 
@@ -48,7 +48,9 @@ def test_every_optimum_is_reached(structure, penalties, forwards):
     rows = rows_of(0, 400, k)
     start = structure.pack(np.eye(k, k + 1))
     penalties = penalties if forwards else penalties[::-1]
-    found = solve_path(rows, structure, penalties, start, tol=1e-10, max_iter=100)
+    found = solve_path(
+        rows, structure, penalties, start, every_row_right=False, tol=1e-10, max_iter=100
+    )
     for solution, penalty in zip(found, penalties, strict=True):
         objective = Objective(rows, structure, penalty)
         alone = minimise(objective, start, tol=1e-12, max_iter=100)
@@ -71,7 +73,17 @@ def test_most_optima_cost_few_evaluations(monkeypatch):
             return original(self, params)
 
         monkeypatch.setattr(Objective, name, counted)
-    list(solve_path(rows, structure, grid, structure.pack(np.eye(4, 5)), tol=1e-10, max_iter=50))
+    list(
+        solve_path(
+            rows,
+            structure,
+            grid,
+            structure.pack(np.eye(4, 5)),
+            every_row_right=False,
+            tol=1e-10,
+            max_iter=50,
+        )
+    )
     assert calls["loss_and_gradient"] <= 5 * len(grid)
     assert calls["second_order"] <= len(grid) / 2
 
@@ -82,9 +94,17 @@ def test_endless_optima_are_settled_and_forgotten(k):
     structure = Full(k, k)
     start = structure.pack(np.eye(k, k + 1))
     penalties = [l2(k, 1e-2), no_penalty(k), l2(k, 1e-3)]
-    first, endless, last = solve_path(rows, structure, penalties, start, tol=1e-10, max_iter=100)
+    first, endless, last = solve_path(
+        rows, structure, penalties, start, every_row_right=False, tol=1e-10, max_iter=100
+    )
     assert endless.status is Status.AT_INFINITY
-    alone = settle(Objective(rows, structure, penalties[1]), start, max_iter=100)
+    alone = solve(
+        Objective(rows, structure, penalties[1]),
+        start,
+        every_row_right=False,
+        tol=1e-12,
+        max_iter=100,
+    )
     assert endless.loss == pytest.approx(alone.loss, rel=1e-6)
     for solution, penalty in ((first, penalties[0]), (last, penalties[2])):
         alone = minimise(Objective(rows, structure, penalty), start, tol=1e-12, max_iter=100)
@@ -94,3 +114,19 @@ def test_endless_optima_are_settled_and_forgotten(k):
 def test_the_order_is_from_strong_to_weak_without_jumps():
     grid = [off_diagonal(3, lam, mu) for lam in (0.1, 10.0) for mu in (1.0, 100.0, 0.01)]
     assert order_of_path(grid) == [4, 3, 5, 2, 0, 1]
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_one_kind_of_penalty_is_settled_throughout(k):
+    rows = rows_of(2, 40, k, flip=0.0)
+    structure = Full(k, k)
+    start = structure.pack(np.eye(k, k + 1))
+    grid = [off_diagonal(k, lam, 1.0) for lam in (10.0, 1.0, 0.1, 0.01)]
+    options = {"every_row_right": True, "tol": 1e-10, "max_iter": 100}
+    path = solve_path(rows, structure, grid, start, **options)
+    for solution, penalty in zip(path, grid, strict=True):
+        alone = solve(Objective(rows, structure, penalty), start, **options)
+        assert solution.status is alone.status is Status.AT_INFINITY
+        one = structure.logits(solution.params, next(iter(rows)).scores)
+        other = structure.logits(alone.params, next(iter(rows)).scores)
+        assert np.abs((one - one.mean(axis=0)) - (other - other.mean(axis=0))).max() < 0.1

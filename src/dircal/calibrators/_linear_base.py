@@ -32,11 +32,10 @@ from dircal.core import (
     log_probability,
     log_softmax,
     measure_effects,
-    minimise,
     no_penalty,
     order_of_path,
-    settle,
     softmax,
+    solve,
     solve_path,
 )
 from dircal.explanation import (
@@ -197,7 +196,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         ).solution
         # Where every row is right, larger slopes are always better: if they are free there is no
         # finite optimum, wherever a solver would end.
-        endless = temperature.status is Status.AT_INFINITY and temperature.loss < np.log(2.0)
+        endless = _is_endless(temperature)
         solution = temperature
         if endless or not only_slope:
             solution = self._solve(rows, structure, start.slope, endless)
@@ -224,11 +223,15 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
             k, n = rows.n_classes, rows.total_weight
             penalties = [candidate._penalty(k, n) for candidate in candidates]
             order = order_of_path(penalties)
+            temperature = fit_temperature(
+                rows, tol=_COMPARISON_TOLERANCE, max_iter=self.max_iter, start=chosen.slope
+            )
             solutions = solve_path(
                 rows,
                 structure,
                 [penalties[i] for i in order],
                 structure.pack(chosen.slope * np.eye(k, k + 1)),
+                every_row_right=_is_endless(temperature.solution),
                 tol=max(self.tol, _SEARCH_TOLERANCE),
                 max_iter=self.max_iter,
             )
@@ -245,13 +248,13 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
     ) -> Solution:
         """Best parameters, starting from the temperature map with the given slope."""
         k = rows.n_classes
-        objective = Objective(rows, structure, self._penalty(k, rows.total_weight))
-        start = structure.pack(slope * np.eye(k, k + 1))
-        if not (every_row_right and not np.diagonal(objective.penalty.weight).any()):
-            solution = minimise(objective, start, tol=self.tol, max_iter=self.max_iter)
-            if solution.status is not Status.AT_INFINITY:
-                return solution
-        return settle(objective, start, max_iter=self.max_iter)
+        return solve(
+            Objective(rows, structure, self._penalty(k, rows.total_weight)),
+            structure.pack(slope * np.eye(k, k + 1)),
+            every_row_right=every_row_right,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
     def _remember(
         self, rows: Rows, structure: Structure, solution: Solution, temperature: Solution
@@ -314,6 +317,11 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         "(few rows, an absent class, or a classifier that makes no mistakes)."
     )
     _remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
+
+
+def _is_endless(temperature: Solution) -> bool:
+    """Whether the best slope is infinite, and not zero: every row is right."""
+    return temperature.status is Status.AT_INFINITY and bool(temperature.loss < np.log(2.0))
 
 
 def _fitted(structure: Structure, solution: Solution, floor: float) -> dict[str, Any]:

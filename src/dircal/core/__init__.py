@@ -34,7 +34,7 @@ from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
-from dircal.core._settle import settle
+from dircal.core._settle import TRACE, settle, solve
 from dircal.core._simplex import (
     TINY,
     log_probability,
@@ -54,6 +54,7 @@ __all__ = [
     "FLOORS",
     "LOSS_CLIP",
     "TINY",
+    "TRACE",
     "BinTable",
     "Bins",
     "Chunk",
@@ -107,6 +108,7 @@ __all__ = [
     "shifts_of_pairs",
     "sigmoid",
     "softmax",
+    "solve",
     "solve_path",
     "squared_errors",
     "sums_of_columns",

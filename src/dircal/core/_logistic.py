@@ -11,7 +11,7 @@ same minimum, for a third of the time a pass.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,9 @@ __all__ = ["Features", "LogisticObjective", "log_odds", "sigmoid", "signed"]
 
 # The exponentials of these are finite, with room for the sum and the quotients after them.
 _LARGEST_LOSS = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 80.0}
+
+# Directions whose logits are smaller than this part of the largest, squared, are rounding errors.
+_UNSEEN = 1e-12
 
 Features = Callable[[FloatArray], FloatArray]
 """From scores (2, m) to features (d, m), in an array of their own."""
@@ -50,24 +53,26 @@ def signed(labels: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Part:
-    """Features (d, m) of some rows, times the sign of their class, and their shares (m,)."""
+    """Features (d, m) of some rows times the sign (m,) of their class, and their shares (m,)."""
 
     features: _Floats
     weight: _Floats
+    sign: _Floats
 
 
 @dataclass(frozen=True)
 class LogisticObjective:
     """Mean logistic loss of a linear map of given features.
 
-    A linear term ``tilt`` (d,) and the squared parameters times ``penalty`` (d,) are added. Rows in
-    single precision take half the time, and are good for a first guess.
+    A linear term ``tilt`` (d,) and ``trace`` times the squares of the parameters are added, these
+    in units of what they do to a logit: with it there is a finite optimum also where the classes
+    can be separated. Rows in single precision take half the time, and are good for a first guess.
     """
 
     rows: Rows
     features: Features
     tilt: FloatArray | float = 0.0
-    penalty: FloatArray | float = 0.0
+    trace: float = 0.0
 
     def __iter__(self) -> Iterator[_Part]:
         return iter(self._kept) if self._kept is not None else self._read_all()
@@ -78,19 +83,46 @@ class LogisticObjective:
 
     def _read_all(self) -> Iterator[_Part]:
         for chunk in self.rows:
-            features = self.features(chunk.scores)
-            features *= signed(chunk.labels)
+            features, sign = self.features(chunk.scores), signed(chunk.labels)
+            features *= sign
             yield _Part(
                 features.astype(self.rows.precision, copy=False),
                 chunk.weight.astype(self.rows.precision, copy=False),
+                sign.astype(self.rows.precision, copy=False),
             )
 
     def _margins(self, params: FloatArray, part: _Part) -> _Floats:
         margins: _Floats = params.astype(self.rows.precision, copy=False) @ part.features
         return margins
 
+    @cached_property
+    def _moments(self) -> FloatArray:
+        """Mean products (d, d) of the features; their signs do not matter."""
+        products = [(part.features * part.weight) @ part.features.T for part in self]
+        moments: FloatArray = np.sum(products, axis=0, dtype=np.float64)
+        return moments
+
+    @cached_property
+    def _weight(self) -> FloatArray | float:
+        """Weight (d,) of each squared parameter."""
+        if not self.trace:
+            return 0.0
+        squares = self._moments.diagonal()
+        means = np.sum([self._means(part) for part in self], axis=0)
+        spread = np.maximum(squares - means**2, _UNSEEN * np.maximum(squares, 1.0))
+        # A feature that never changes is the intercept: it makes up for the means of the others.
+        constant = spread <= _UNSEEN * np.maximum(squares, 1.0)
+        share = (spread / np.maximum(squares, spread))[~constant].min(initial=1.0)
+        weight: FloatArray = self.trace * np.where(constant, share, spread)
+        return weight
+
+    def _means(self, part: _Part) -> FloatArray:
+        """Sums of the features of some rows, without the signs of their classes."""
+        means: FloatArray = (part.features * part.sign) @ part.weight
+        return means
+
     def _from_terms(self, params: FloatArray) -> tuple[float, FloatArray]:
-        pull = self.penalty * params
+        pull = self._weight * params
         return float(np.sum((self.tilt + pull) * params)), self.tilt + 2.0 * pull
 
     def loss_and_gradient(self, params: FloatArray) -> tuple[float, FloatArray]:
@@ -106,7 +138,7 @@ class LogisticObjective:
     def second_order(self, params: FloatArray) -> SecondOrder:
         """Value, gradient (d,) and Hessian (d, d), in one pass."""
         loss, gradient = self._from_terms(params)
-        hessian = np.diag(2.0 * self.penalty + np.zeros_like(params))
+        hessian = np.diag(2.0 * self._weight + np.zeros_like(params))
         row_losses = []
         for part in self:
             losses, misses, curvatures = _pointwise(self._margins(params, part))
@@ -121,11 +153,6 @@ class LogisticObjective:
                 row += part.features @ (feature * curvatures)
         return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
 
-    def held(self, trace: float) -> "LogisticObjective":
-        """The same with ``trace`` times the mean squares of the logit's terms added."""
-        squares = sum(part.features**2 @ part.weight for part in self)
-        return replace(self, penalty=self.penalty + trace * np.maximum(squares, 1.0))
-
     def smallest_margin(self, params: FloatArray) -> float:
         """How far the worst row is on its right side; above zero no finite optimum exists."""
         return min(float((params @ part.features).min()) for part in self)
@@ -135,8 +162,20 @@ class LogisticObjective:
         return max(0.5 * float(np.abs(step @ part.features).max()) for part in self)
 
     def penalty_along(self, step: FloatArray) -> float:
-        """What the penalty of ``step`` is; infinite where every parameter is penalised."""
-        return float(np.sum(self.penalty * step**2)) if np.min(self.penalty) == 0.0 else np.inf
+        """There is no penalty; infinite where the optimum is finite, however far away."""
+        del step
+        return np.inf if self.trace else 0.0
+
+    def doubt(self, params: FloatArray) -> float:
+        """Least curvature of a direction, against the mean square of the logits it makes.
+
+        It is the mean of p (1 - p), weighted by these squares: next to nothing if the direction
+        separates the classes. Directions that change no logit do not count.
+        """
+        sizes, directions = np.linalg.eigh(self._moments)
+        seen = sizes > _UNSEEN * sizes[-1]
+        whiten = directions[:, seen] / np.sqrt(sizes[seen])
+        return float(np.linalg.eigvalsh(whiten.T @ self.second_order(params).hessian @ whiten)[0])
 
     def unpenalised_shifts(self) -> list[IntArray]:
         """There is nothing to shift: one logit stands for both classes."""

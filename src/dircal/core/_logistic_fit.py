@@ -10,6 +10,11 @@ from dircal.core._solve import Solution, Status, minimise
 
 __all__ = ["fit_logistic", "tilt_of_targets"]
 
+# Every map is held by a penalty: far too little to be seen where the classes overlap, and enough
+# for one definite answer where they do not, or hardly do.
+_TRACE = 1e-9
+# Where they do not, some direction has less curvature than this, and the trace alone decides it.
+_NO_DOUBT = 1e-6
 # A first guess in single precision comes so close; the last steps are made in double precision.
 _GUESS_TOLERANCE = 1e-7
 # Fewer rows than this are quick in any case.
@@ -34,22 +39,20 @@ def fit_logistic(
     A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
     slant: FloatArray | float = 0.0 if tilt is None else tilt
-    objective = LogisticObjective(rows, features, slant)
+    trace = _TRACE if tilt is None else 0.0
+    objective = LogisticObjective(rows, features, slant, trace)
     # Far out there is no curvature, and so no Newton step. Smoothed targets never lead further
     # than the logarithm of their number.
     farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
     start = start * min(1.0, farthest / max(2.0 * objective.reach(start), farthest))
     if rows.n_samples >= _MANY_ROWS and rows.largest < _LARGE_FEATURE:
-        rough = LogisticObjective(rows.in_single(), features, slant)
+        rough = LogisticObjective(rows.in_single(), features, slant, trace)
         guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
         start = guess.params if guess.status is Status.CONVERGED else start
     found = minimise(objective, start, tol=tol, max_iter=max_iter)
-    if tilt is not None:
-        return found
-    # Where every row is on its right side larger parameters are always better, wherever the solver
-    # ended.
-    endless = found.status is Status.AT_INFINITY or objective.smallest_margin(found.params) > 0.0
-    return settle(objective, np.zeros_like(start), max_iter=max_iter) if endless else found
+    if tilt is None and objective.doubt(found.params) < _NO_DOUBT:
+        return settle(objective, found.params, max_iter=max_iter)
+    return found
 
 
 def tilt_of_targets(

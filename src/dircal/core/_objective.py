@@ -26,6 +26,9 @@ from dircal.core._structure import Structure
 
 __all__ = ["LocalModel", "Objective", "SecondOrder"]
 
+# A column of scores that differ by less than this part of their size is constant.
+_NO_SPREAD = 1e-12
+
 _Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
 """Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
 
@@ -125,12 +128,21 @@ class Objective:
         return [chunk.scores for chunk in self.rows.in_single()]
 
     def held(self, trace: float) -> "Objective":
-        """The same with a penalty of ``trace``, slopes times the mean square of the scores."""
-        square = 0.0
+        """The same with a penalty of ``trace`` times the square of what each entry does to a logit.
+
+        What a slope does is its score less the mean of that, for the intercept makes up for the
+        mean; it is penalised so little that it can.
+        """
+        k = self.rows.n_classes
+        means, squares = np.zeros(k), np.zeros(k)
         for chunk in self.rows:
-            square += float(np.einsum("jm,jm,m->", chunk.scores, chunk.scores, chunk.weight))
-        weight = self.penalty.weight + trace
-        weight[:, :-1] += trace * square / self.rows.n_classes
+            means += chunk.scores @ chunk.weight
+            squares += np.einsum("jm,jm,m->j", chunk.scores, chunk.scores, chunk.weight)
+        spread = np.maximum(squares - means**2, _NO_SPREAD * np.maximum(squares, 1.0))
+        if self.structure.n_params == 1:
+            spread[:] = spread.mean()
+        share = float((spread / np.maximum(squares, spread)).min())
+        weight = self.penalty.weight + trace * np.append(spread, share)
         return replace(self, penalty=Penalty(weight, self.penalty.centre))
 
     def reach(self, step: FloatArray) -> float:
@@ -145,7 +157,7 @@ class Objective:
     def penalty_along(self, step: FloatArray) -> float:
         """What the penalty of ``step`` would be if it were centred on zero: its curvature.
 
-        Infinite where every entry is penalised: then the optimum is finite, however far away.
+        Infinite where the optimum is finite, however far away.
         """
         return float(self._weight @ step**2) if (self._weight == 0.0).any() else np.inf
 

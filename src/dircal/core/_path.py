@@ -5,8 +5,8 @@ Hessian of the likelihood is kept from point to point, only the penalty on its d
 and most optima cost a factorisation and one or two evaluations.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from dircal._typing import FloatArray
 from dircal.core._objective import Objective
 from dircal.core._penalty import Penalty, no_penalty
 from dircal.core._rows import Rows
-from dircal.core._settle import settle
-from dircal.core._solve import Solution, Status, factorised, is_direct, minimise, runs_away
+from dircal.core._settle import TRACE, solve
+from dircal.core._solve import Solution, Status, factorised, is_direct, minimise
 from dircal.core._structure import Structure
 
 __all__ = ["order_of_path", "solve_path"]
@@ -54,76 +54,84 @@ def solve_path(
     penalties: Sequence[Penalty],
     start: FloatArray,
     *,
+    every_row_right: bool,
     tol: float,
     max_iter: int,
 ) -> Iterator[Solution]:
-    """The optimum of each penalty, in the order given, to ``tol`` in the objective."""
-    if is_direct(structure):
-        yield from _Walk(rows, structure, start, tol, max_iter).along(penalties)
-        return
-    params = start
+    """The optimum of each penalty, in the order given, to ``tol`` in the objective.
+
+    Whether there is a finite optimum depends on which entries are penalised, not on how much. So
+    the first of each kind, solved from scratch, decides for those that follow it.
+    """
+    kind, walk = None, None
     for penalty in penalties:
         objective = Objective(rows, structure, penalty)
-        solution = _solve(objective, params, start, tol, max_iter)
-        # A map that was held back on its way to infinity is no place to start from.
-        params = start if solution.status is Status.AT_INFINITY else solution.params
+        if walk is None or (penalty.weight > 0.0).tobytes() != kind:
+            kind = (penalty.weight > 0.0).tobytes()
+            solution = solve(
+                objective, start, every_row_right=every_row_right, tol=tol, max_iter=max_iter
+            )
+            endless = solution.status is Status.AT_INFINITY
+            walk = _Walk(rows, structure, solution.params, endless, tol, max_iter)
+        else:
+            solution = walk.go(objective)
         yield solution
 
 
-def _solve(
-    objective: Objective, params: FloatArray, start: FloatArray, tol: float, max_iter: int
-) -> Solution:
-    solution = minimise(objective, params, tol=tol, max_iter=max_iter)
-    if solution.status is not Status.AT_INFINITY:
-        return solution
-    return settle(objective, start, max_iter=max_iter)
-
-
 class _Walk:
-    """Newton's method with a Hessian of the likelihood that serves several penalties."""
+    """Newton's method with a Hessian of the likelihood that serves several penalties.
+
+    Where the optima are at infinity a trace of a penalty holds them, as in `solve`.
+    """
 
     def __init__(
-        self, rows: Rows, structure: Structure, start: FloatArray, tol: float, max_iter: int
+        self,
+        rows: Rows,
+        structure: Structure,
+        params: FloatArray,
+        endless: bool,
+        tol: float,
+        max_iter: int,
     ) -> None:
         self.likelihood = Objective(rows, structure, no_penalty(rows.n_classes))
-        self.start = start
+        self.endless = endless
         self.tol = tol
         self.max_iter = max_iter
-        self._look_again(start)
+        self.direct = is_direct(structure)
+        self._stand_at(params)
 
-    def _look_again(self, params: FloatArray) -> None:
-        """Stand at ``params`` with its own Hessian."""
-        at = self.likelihood.second_order(params)
-        self.place = _Place(params, at.loss, at.gradient)
-        self.hessian = at.hessian
+    def _stand_at(self, params: FloatArray) -> None:
+        """Go to ``params`` and look at the Hessian there, where it is formed."""
+        if self.direct:
+            at = self.likelihood.second_order(params)
+            self.place = _Place(params, at.loss, at.gradient)
+            self.hessian = at.hessian
+        else:
+            self.place = _Place(params, 0.0, params)
 
-    def along(self, penalties: Sequence[Penalty]) -> Iterator[Solution]:
-        for penalty in penalties:
-            objective = Objective(self.likelihood.rows, self.likelihood.structure, penalty)
-            yield self._go(objective) or self._from_scratch(objective)
-
-    def _from_scratch(self, objective: Objective) -> Solution:
-        solution = _solve(objective, self.start, self.start, self.tol, self.max_iter)
-        endless = solution.status is Status.AT_INFINITY
-        self._look_again(self.start if endless else solution.params)
-        return solution
+    def go(self, objective: Objective) -> Solution:
+        """The optimum of another penalty, from where the last one was."""
+        held = objective.held(TRACE) if self.endless else objective
+        found = self._go(held) if self.direct else None
+        if found is None:
+            found = minimise(held, self.place.params, tol=self.tol, max_iter=self.max_iter)
+            self._stand_at(found.params)
+        return replace(found, status=Status.AT_INFINITY) if self.endless else found
 
     def _go(self, objective: Objective) -> Solution | None:
-        """From the place where the last penalty ended; None if the way is not smooth."""
-        solve = factorised(objective, self.hessian + np.diag(objective.penalty_curvature))
+        """By steps with an old Hessian; None if the way is not smooth."""
+        solve_with = self._factorised(objective)
         loss, gradient = self._with_penalty(objective)
         before = np.inf
         for n_iter in range(1, _PATIENCE + 1):
-            step = solve(-gradient)
+            step = solve_with(-gradient)
             promised = -0.5 * float(gradient @ step)
             if promised > _WORTH_KEEPING * before:
-                self._look_again(self.place.params)
-                solve = factorised(objective, self.hessian + np.diag(objective.penalty_curvature))
-                step = solve(-gradient)
+                self._stand_at(self.place.params)
+                solve_with = self._factorised(objective)
+                step = solve_with(-gradient)
                 promised = -0.5 * float(gradient @ step)
             if promised <= self.tol:
-                if runs_away(objective, step, promised):
-                    return None
                 params = self.place.params + step
                 return Solution(params, loss - promised, n_iter, n_iter, Status.CONVERGED)
             reached = self.place.params + step
@@ -133,6 +141,9 @@ class _Walk:
                 return None
             loss, before = lower, promised
         return None
+
+    def _factorised(self, objective: Objective) -> Callable[[FloatArray], FloatArray]:
+        return factorised(objective, self.hessian + np.diag(objective.penalty_curvature))
 
     def _with_penalty(self, objective: Objective) -> tuple[float, FloatArray]:
         """Objective and gradient where we stand."""

@@ -42,6 +42,9 @@ _UNPENALISED = 1e-2
 # the old one, or the old preconditioner, and does so as long as promises fall by this factor.
 _NEAR = 1e-4
 _WORTH_KEEPING = 0.1
+# Added to a Hessian with a unit diagonal: a direction that no row has, in which gradient and
+# curvature are rounding errors, gets no step. All others hardly notice.
+_DAMPING = 1e-10
 # Curvature below this part of the largest is not there.
 _DEAD = 1e-20
 _NO_CURVATURE = 1e-10
@@ -214,7 +217,7 @@ def factorised(objective: _Convex, hessian: FloatArray) -> _Linear:
     curvatures = hessian.diagonal()
     scale = np.sqrt(np.maximum(curvatures, _DEAD * curvatures.max()))
     scaled = hessian / scale / scale[:, None]
-    damping = 0.0
+    damping = _DAMPING
     while True:
         try:
             factor = cho_factor(scaled + damping * np.eye(len(scale)), check_finite=False)
