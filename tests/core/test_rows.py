@@ -60,7 +60,7 @@ def test_large_inputs_are_read_again_in_every_pass(monkeypatch):
 
 
 def test_thinned_rows_are_spread_and_out_of_step_with_periods():
-    n = 30_000
+    n = 8 * 4096
     inputs = np.random.default_rng(0).dirichlet(np.ones(3), n)
     labels = np.arange(n) % 8  # as many as there are to a row that is kept
     rows = Rows(Source(inputs, labels, np.ones(n), Reader(log_probability)))
