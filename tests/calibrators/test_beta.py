@@ -87,6 +87,14 @@ def test_nonnegative_slopes_meet_the_conditions_of_an_optimum(seed):
     assert_allclose(gradient * np.r_[params[:2], 1.0], 0.0, atol=1e-6 * max(1.0, params.max()))
 
 
+def test_free_slopes_may_be_negative():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.7, 0.7, 2000).clip(1e-6, 1 - 1e-6)
+    odds = np.exp(-np.log(p) + np.log(1 - p))  # the smaller p, the likelier
+    fit = BetaCalibrator().fit(p, rng.random(2000) < odds / (1 + odds))
+    assert_allclose(params_of(fit), [-1.0, -1.0, 0.0], atol=0.3)
+
+
 def test_every_face_is_reached():
     signs = set()
     for seed in range(40):
@@ -120,6 +128,8 @@ def test_a_faultless_classifier_warns():
     with pytest.warns(ConvergenceWarning, match=r"BetaCalibrator has no finite.*PlattCalibrator"):
         fit = BetaCalibrator().fit(p, [0, 0, 0, 1, 1])
     assert (fit.predict(p) == [0, 0, 0, 1, 1]).all()
+    with pytest.warns(ConvergenceWarning, match="no finite optimum"):
+        BetaCalibrator(max_iter=3).fit(p, [0, 0, 0, 1, 1])  # more steps would not help
 
 
 def test_zeros_have_the_floor_of_the_linear_calibrators():

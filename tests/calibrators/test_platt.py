@@ -65,6 +65,16 @@ def test_one_row():
     assert fit.predict_proba([0.8])[0, 1] == pytest.approx(2 / 3, abs=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 10_000, 20_000])
+@pytest.mark.parametrize("clip", ["learned", np.finfo(float).tiny])
+def test_certainty_that_is_never_wrong(n, clip):
+    """Far out on a flat curve there is no Newton step; the fit must not begin there."""
+    y = np.arange(n) % 2
+    fit = PlattCalibrator(classes=[0, 1], clip=clip).fit(y.astype(float), y)
+    n_negative = n - y.sum()
+    assert fit.predict_proba([0.0])[0, 1] == pytest.approx(1 / (n_negative + 2), rel=1e-3)
+
+
 def test_zeros_have_a_floor():
     rng = np.random.default_rng(0)
     truth = rng.beta(0.5, 0.5, 3000)
