@@ -83,6 +83,15 @@ def test_non_finite_and_absurd_logits():
 
 BAD_Y = {
     "pandas NA": (pd.array(["a", "b", pd.NA, "a"], dtype="string"), r"`y` holds <NA>.*Remove"),
+    "not a time": (
+        np.array(["2020", "2021", "NaT", "2020"], dtype="datetime64[D]"),
+        r"`y` holds NaT.*Remove the rows",
+    ),
+    "no duration": (np.array([1, 2, "NaT", 1], dtype="timedelta64[D]"), r"`y` holds NaT"),
+    "masked": (
+        np.ma.masked_array(Y, mask=[0, 0, 1, 0]),
+        r"`y` is a masked array.*Remove their rows",
+    ),
     "none": (None, r"`y` is None.*Pass the true label"),
     "length": (Y[:3], r"`y` has 3 labels, but `X` has 4 rows.*one label for each row"),
     "nan": (np.array([0, 1, np.nan, 0]), r"`y` holds NaN.*Remove the rows"),
@@ -109,6 +118,13 @@ def test_bad_labels(y, message):
 BAD_WEIGHT = {
     "too large": ([1e308] * 4, r"`sample_weight` sums to inf, which cannot.*by their mean"),
     "too small": ([1e-200] * 4, r"`sample_weight` sums to 4e-200, which cannot.*by their mean"),
+    "text": (["a", "b", "c", "d"], r"`sample_weight` must hold numbers; got .*'a'.*Pass one"),
+    "objects": ([1, 1, {}, 1], r"`sample_weight` must hold numbers"),
+    "complex": (np.ones(4) + 1j, r"`sample_weight` must hold numbers; got .*complex"),
+    "masked": (
+        np.ma.masked_array(np.ones(4), mask=[0, 0, 1, 0]),
+        r"`sample_weight` is a masked array.*Remove their rows",
+    ),
     "negative": ([1, -2, 1, 1], r"`sample_weight` must be finite and not negative; row 1 .*-2\.0"),
     "nan": ([1, 1, np.nan, 1], r"`sample_weight` must be finite.*row 2 has weight nan"),
     "length": ([1, 1], r"`sample_weight` must have shape \(4,\).*got shape \(2,\)"),
@@ -257,3 +273,8 @@ def test_masked_entries_are_refused():
     masked = np.ma.masked_array(GOOD, mask=GOOD > 0.85)
     with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
         IdentityCalibrator().fit(masked, Y)
+
+
+def test_masked_arrays_without_a_masked_entry_are_arrays():
+    whole = [np.ma.masked_array(part) for part in (GOOD, Y, np.ones(4))]
+    assert IdentityCalibrator().fit(*whole).classes_.tolist() == [0, 1]

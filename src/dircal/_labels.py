@@ -6,7 +6,7 @@ from sklearn.utils.validation import column_or_1d
 from dircal._columns import Arguments
 from dircal._typing import ArrayLike, IntArray, LabelArray
 
-__all__ = ["as_labels", "class_indices", "observed_classes"]
+__all__ = ["as_labels", "class_indices", "observed_classes", "refuse_masked"]
 
 # Whole numbers that span no more than this are looked up in a table; others are sorted.
 _TABLE = 2**16
@@ -20,6 +20,7 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"`{name}` is None: requires {name} to be passed, but the target y is None. "
             f"Pass the true label of each row of `{arguments.scores}`."
         )
+    refuse_masked(name, y)
     labels: LabelArray = column_or_1d(np.asarray(y), warn=True)
     if len(labels) != n_samples:
         raise ValueError(
@@ -34,9 +35,19 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
                 f"`{name}` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
                 "(Unknown label type: continuous.) Pass classes, not measurements."
             )
+    if labels.dtype.kind in "mM" and np.isnat(labels).any():
+        raise ValueError(f"`{name}` holds NaT. Remove the rows without a label.")
     if labels.dtype.kind == "O":
         _check_objects(labels, name)
     return labels
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Refuse an array with masked entries, which NumPy would take for what is below the mask."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` is a masked array with masked entries. Remove their rows, or fill them."
+        )
 
 
 def _check_objects(labels: LabelArray, name: str) -> None:

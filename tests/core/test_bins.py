@@ -132,3 +132,17 @@ def test_weights_count_like_copies():
     copied = table_of(values.repeat([2, 3, 1]), happened.repeat([2, 3, 1]), bins)
     for part in ("count", "predicted", "observed"):
         assert_allclose(getattr(weighted, part), getattr(copied, part), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_bins", [15, 256, 300, 1000, 5000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_many_bins_in_low_precision(n_bins, dtype):
+    values = np.linspace(0, 1, 4001).astype(dtype).astype(float)
+    edges = (np.arange(1, n_bins) / n_bins).astype(dtype).astype(float)
+    expected = [(edges < value).sum() for value in values]
+    assert_array_equal(equal_width(n_bins, np.dtype(dtype)).index(values[None])[0], expected)
+
+
+@pytest.mark.parametrize("bins", [equal_width(20_000, DOUBLE), paper_table(20_000)])
+def test_values_above_one_are_in_the_last_of_many_bins(bins):
+    assert_array_equal(bins.index(np.array([[1.0001, 1.0, 0.0]])), [[19_999, 19_999, 0]])

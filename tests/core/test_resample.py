@@ -1,5 +1,6 @@
 """Draws that are exact: against the distributions they stand for."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from dircal.core import equal_width, errors_of_classes, errors_of_one_curve
+from dircal.core import _resample, equal_width, errors_of_classes, errors_of_one_curve
 from dircal.core._resample import LabelDraws, count_distribution
 
 BINS = equal_width(15, np.dtype(np.float64))
@@ -146,3 +147,24 @@ def test_errors_of_classes_are_those_of_drawn_labels():
     naive = [error((rng.random(200) > cumulative).sum(axis=0).clip(max=3)) for _ in range(2000)]
     drawn = errors_of_classes(proba, BINS, 2000, np.random.default_rng(5), lambda done: None)
     assert stats.ks_2samp(naive, drawn).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("rest", [0.0, 1e-310, 1e-25])
+def test_rows_that_fall_short_of_one_beside_next_to_nothing(rest):
+    # The last uniform number before one is far beyond both the top class and the sum of the rest.
+    proba = np.array([[rest], [1.0 - 8e-7], [0.0]])
+    labels = labels_of(proba, np.array([np.nextafter(1.0, 0.0)]))
+    assert labels == [0 if rest == 1e-25 else 1]
+
+
+@pytest.mark.parametrize("cells_at_once", [1, 200, 10**6])
+def test_few_rows_with_many_cells_take_little_memory(cells_at_once, monkeypatch):
+    proba = np.random.default_rng(0).dirichlet(np.ones(200), 1).T
+    once = errors_of_classes(proba, BINS, 2000, np.random.default_rng(1), lambda done: None)
+    monkeypatch.setattr(_resample, "_CELLS_AT_ONCE", cells_at_once)
+    tracemalloc.start()
+    again = errors_of_classes(proba, BINS, 2000, np.random.default_rng(1), lambda done: None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert_array_equal(once, again)
+    assert peak < 60e6  # 2000 draws of 3000 cells at once are 48 MB for each of four arrays

@@ -156,3 +156,23 @@ def test_bad_predictions(calibrated):
         calibration_test(y[1:], P)
     with pytest.raises(ValueError, match=r"`y_prob` must not be negative.*softmax"):
         calibration_test(y, np.log(P))
+
+
+@pytest.mark.parametrize("top", [0.9999992, 1.0000001])
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("binning", ["right_closed", "paper_table"])
+def test_certain_rows_in_single_precision_are_calibrated(top, statistic, binning):
+    P = np.zeros((2000, 3), dtype=np.float32)
+    y = np.arange(2000) % 3
+    P[np.arange(2000), y] = top
+    result = calibration_test(
+        y, P, statistic=statistic, n_resamples=2000, random_state=0, binning=binning
+    )
+    assert result.pvalue > 0.4
+
+
+@pytest.mark.parametrize("confidence", [1.00005, np.float32(1.0000001)])
+def test_confidence_a_hair_above_one_is_certainty(confidence):
+    result = calibration_test_from_confidence([True] * 100, np.full(100, confidence))
+    assert result.statistic == 0.0
+    assert result.pvalue == 0.5

@@ -15,6 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneGroupOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -253,12 +254,22 @@ def test_weights_reach_both_and_zeros_drop_out(data, scheme):
     assert not np.allclose(plain.predict_proba(numbered), model.predict_proba(numbered))
 
 
-def test_classifiers_without_weights_are_spared_them(data):
+@pytest.mark.parametrize("wrap", [lambda one: one, make_pipeline])
+def test_classifiers_without_weights_are_spared_them(data, wrap):
     X, y = data
-    pipeline = make_pipeline(GaussianNB())
     weight = np.random.default_rng(0).uniform(0, 2, 400)
-    model = CalibratedClassifier(pipeline, TemperatureScaling()).fit(X, y, weight)
+    neighbours = wrap(KNeighborsClassifier(20))
+    model = CalibratedClassifier(neighbours, TemperatureScaling()).fit(X, y, weight)
     assert model.predict_proba(X).shape == (400, 3)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(data):
+    X, y = data
+    weight = np.random.default_rng(0).uniform(0, 2, 400)
+    plain = CalibratedClassifier(GaussianNB(), TemperatureScaling()).fit(X, y, weight)
+    for pipeline in (make_pipeline(GaussianNB()), make_pipeline(make_pipeline(GaussianNB()))):
+        model = CalibratedClassifier(pipeline, TemperatureScaling()).fit(X, y, weight)
+        assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
 @pytest.mark.parametrize("cv", [3, LeaveOneGroupOut()])
@@ -363,3 +374,61 @@ def test_scikit_learn_has_nothing_to_complain_about(calibrator):
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) >= 40
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_a_classifier_of_one_class_speaks_of_that_class(scale):
+    class Single(GaussianNB):
+        def decision_function(self, X):
+            return self.predict_proba(X)
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.r_[np.zeros(20, dtype=int), np.arange(20) % 2]
+    model = CalibratedClassifier(
+        Single(), IdentityCalibrator(input_scale=scale), cv=[(np.arange(20), np.arange(20, 40))]
+    ).fit(X, y)
+    # The classifier has only ever seen the first class.
+    assert_allclose(model.predict_proba(X), [[1.0, 0.0]] * 40, atol=1e-12)
+
+
+def test_prefit_functions_that_give_frames_go_by_name(data):
+    X, y = data
+    classifier = GaussianNB().fit(X, y)
+
+    def frame(X):
+        table = pd.DataFrame(classifier.predict_proba(X), columns=classifier.classes_)
+        return table[["cat", "ant", "bee"]]
+
+    plain = CalibratedClassifier(classifier, TemperatureScaling(), scheme="prefit").fit(X, y)
+    named = CalibratedClassifier(frame, TemperatureScaling(), scheme="prefit").fit(X, y)
+    assert_allclose(named.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
+
+
+def test_prefit_classifiers_of_other_labels(data):
+    X, y = data
+    numbers = np.searchsorted(["ant", "bee", "cat"], y)
+    for trained, asked in ((numbers, y), (y, numbers), (numbers, y.astype(object))):
+        classifier = GaussianNB().fit(X, trained)
+        model = CalibratedClassifier(classifier, TemperatureScaling(), scheme="prefit")
+        with pytest.raises(ValueError, match=r"`classifier` has `classes_` .*`y` holds.*kind"):
+            model.fit(X, asked)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("classifier", [None, GaussianNB, np.tanh, "nb"], ids=repr)
+def test_what_cannot_be_trained(data, scheme, classifier):
+    model = CalibratedClassifier(classifier, TemperatureScaling(), scheme=scheme)
+    with pytest.raises(ValueError, match=r"(?s)`classifier` must .*; got .*scheme='prefit'"):
+        model.fit(*data)
+
+
+def test_scores_that_are_not_finite_are_the_fault_of_the_classifier(data):
+    X, y = data
+
+    class Broken(GaussianNB):
+        def predict_proba(self, X):
+            return super().predict_proba(X) * np.nan
+
+    message = r"`classifier` gave scores that are not finite: row 0, column 0 is nan"
+    with pytest.raises(ValueError, match=message):
+        CalibratedClassifier(Broken(), TemperatureScaling()).fit(X, y)

@@ -15,10 +15,13 @@ from dircal import (
     CalibratorCV,
     DirichletCalibrator,
     IdentityCalibrator,
+    IsotonicCalibrator,
     MatrixScaling,
+    OneVsRestCalibrator,
     TemperatureScaling,
     VectorScaling,
 )
+from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import GridEdgeWarning
 from dircal.metrics import log_loss
 
@@ -287,6 +290,8 @@ def test_paper_grids():
         ({"param_grid": "paper"}, r"`param_grid` must be one of 'paper_uci', 'paper_neural'"),
         ({"param_grid": {"lambda": [1]}}, r"`param_grid` has 'lambda', but Dirichlet.*lam, "),
         ({"param_grid": {"lam": 1.0}}, r"`param_grid` must be a dict of lists"),
+        ({"param_grid": {"classes": [[0, 1, 2]]}}, r"`param_grid` has 'classes', which.*`X` holds"),
+        ({"param_grid": {"input_scale": ["logit"]}}, r"has 'input_scale'.*on the calibrator"),
         ({"param_grid": []}, r"`param_grid` has no values"),
         ({"param_grid": {"lam": [-1.0]}}, r"`lam` must be a finite number at least 0; got -1"),
         ({"cv": 1}, r"`cv` must be a whole number of at least 2; got 1"),
@@ -308,7 +313,7 @@ def test_fewer_rows_than_folds_and_a_single_one():
     q = np.array([[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]])
     search = CalibratorCV(DirichletCalibrator(penalty="l2"), GRID, cv=5).fit(q, [0, 1, 1])
     assert search.n_splits_ == 3
-    single = CalibratorCV(IdentityCalibrator(classes=[0, 1]), {"classes": [[0, 1]]})
+    single = CalibratorCV(IdentityCalibrator(classes=[0, 1]), [{}])
     with pytest.raises(ValueError, match=r"only one sample.*Pass more rows"):
         single.fit(q[:1], [0])
 
@@ -319,3 +324,38 @@ def test_a_failed_fit_loses_nothing(search, make_problem):
     with pytest.raises(ValueError, match="sum to one"):
         search.fit(problem.logits**2 + 5, problem.y)
     assert_array_equal(search.predict_proba(problem.proba), before)
+
+
+def test_what_rows_hold_is_no_matter_of_choice_however_deep(make_problem):
+    problem = make_problem(0, n=40, k=3)
+    inner = OneVsRestCalibrator(IsotonicCalibrator())
+    grid = {"calibrator__input_scale": ["probability", "logit"]}
+    with pytest.raises(ValueError, match=r"`param_grid` has 'calibrator__input_scale', which"):
+        CalibratorCV(inner, grid, cv=2).fit(problem.proba, problem.y)
+
+
+class WithEdges(AbstractCalibrator):
+    """A calibrator with a parameter that is a list, and changes nothing."""
+
+    input_scale, classes = "probability", None
+
+    def __init__(self, edges=()):
+        self.edges = edges
+
+    def _check_parameters(self):
+        pass
+
+    def _find(self, data):
+        return {"fitted_": True}
+
+    def _apply(self, inputs, column_classes):
+        return inputs.copy()
+
+
+@pytest.mark.parametrize("values", [[[0.1, 0.2], [0.3, 0.4]], [[0.1], [0.3, 0.4]], [[1], 2]])
+def test_parameters_that_are_lists(values, make_problem):
+    problem = make_problem(0, n=40, k=3)
+    search = CalibratorCV(WithEdges(), {"edges": values}, cv=2).fit(problem.proba, problem.y)
+    assert search.cv_results_["param_edges"].shape == (2,)
+    assert search.cv_results_["param_edges"].tolist() == values
+    assert search.best_params_ == {"edges": values[0]}

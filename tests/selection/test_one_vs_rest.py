@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from dircal import (
     BetaCalibrator,
+    CalibratorCV,
     HistogramCalibrator,
     IsotonicCalibrator,
     OneVsRestCalibrator,
@@ -201,3 +202,24 @@ def test_the_given_calibrator_stays_unfitted(make_problem):
     OneVsRestCalibrator(inner).fit(problem.proba, problem.y)
     assert not hasattr(inner, "knots_")
     assert inner.classes is None
+
+
+@each_inner
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_of_weight_zero_count_for_nothing_but_keep_their_number(
+    inner, scale, bad, make_problem
+):
+    problem = make_problem(7, n=200, k=3)
+    X = (problem.logits if scale == "logit" else problem.proba).copy()
+    weight = np.r_[np.zeros(50), np.ones(150)]
+    X[:50] = bad
+    inner = clone(inner).set_params(input_scale=scale)
+    whole = OneVsRestCalibrator(inner).fit(X, problem.y, weight)
+    part = OneVsRestCalibrator(inner).fit(X[50:], problem.y[50:])
+    assert_allclose(whole.predict_proba(X[50:]), part.predict_proba(X[50:]), atol=1e-8)
+    search = CalibratorCV(inner, [{}], cv=[(np.arange(50, 120), np.arange(120, 200))])
+    shifted = clone(search).set_params(cv=[(np.arange(70), np.arange(70, 150))])
+    whole = OneVsRestCalibrator(search).fit(X, problem.y, weight)
+    part = OneVsRestCalibrator(shifted).fit(X[50:], problem.y[50:])
+    assert_allclose(whole.predict_proba(X[50:]), part.predict_proba(X[50:]), atol=1e-8)

@@ -10,6 +10,9 @@ from dircal._typing import FloatArray, IntArray
 
 __all__ = ["BinTable", "Bins", "equal_mass", "equal_width", "paper_table", "tabulate"]
 
+# Part of a bin by which products may err; with half precision and many bins they would err more.
+_LARGEST_DOUBT = 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Bins:
@@ -40,7 +43,7 @@ class Bins:
 
     def index(self, values: FloatArray) -> npt.NDArray[np.intp]:
         """Bin of each of the ``values`` (c, m)."""
-        if self.n_equal is not None:
+        if self.n_equal is not None and self.n_equal * self._doubt < _LARGEST_DOUBT:
             return self._by_product(values, self.n_equal)
         curves = np.broadcast_to(self.edges, (len(values), self.edges.shape[1]))
         return np.stack([self._by_search(*pair) for pair in zip(values, curves, strict=True)])
@@ -51,16 +54,23 @@ class Bins:
         The factor errs to the side of the bin that does not own its edge, by more than the
         product is rounded and by less than a bin: the comparison can only move on by one.
         """
-        doubt = 4.0 * float(np.finfo(self.dtype).eps)
         edges = np.append(self._compared(self.edges[0]), np.inf)
         if self.closed == "right":
-            index = np.ceil(values * (n_equal * (1.0 - doubt))).astype(np.intp)
-            index += values > edges[index]
+            index = np.ceil(values * (n_equal * (1.0 - self._doubt))).astype(np.intp)
+            # Values a hair above one would be beyond the last edge where there are many.
+            np.minimum(index, n_equal, out=index)
+            index += values > edges.take(index)
             index -= 1
         else:
-            index = (values * (n_equal * (1.0 + doubt))).astype(np.intp)
-            index -= values < edges[index]
+            index = (values * (n_equal * (1.0 + self._doubt))).astype(np.intp)
+            np.minimum(index, n_equal, out=index)
+            index -= values < edges.take(index)
         return np.clip(index, 0, self.n_bins - 1, out=index)
+
+    @property
+    def _doubt(self) -> float:
+        """By how much, of itself, a factor has to err to be on the safe side of rounding."""
+        return 4.0 * float(np.finfo(self.dtype).eps)
 
     def _by_search(self, values: FloatArray, edges: FloatArray) -> npt.NDArray[np.intp]:
         inner = self._compared(edges[1:-1])

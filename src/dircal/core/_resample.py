@@ -26,6 +26,8 @@ _NOTHING = 1e-16
 _SMALLEST_SUM = 1e-300
 # Rows of several draws that are handled at once: enough to hide the cost of a call.
 _ROWS_AT_ONCE = 16_384
+# Cells of several draws that are counted at once: 8 MB for each array of counts.
+_CELLS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class LabelDraws:
     ----------
     stays : array (n,)
         Probability of the most probable class. Most rows keep it; only departures cost work.
+        Infinite where no other class is possible: rounding may leave such a row short of one.
     leaves_to : array (n * others,)
         For each row the running sum of the probabilities of the other classes, the likely ones
         first, up to the last possible one, from which on it is infinite.
@@ -132,6 +135,7 @@ class LabelDraws:
         cells = np.take_along_axis(index.T, order, axis=1)
         top_cells, stays = cells[:, 0].copy(), proba.max(axis=0)
         ends = np.take_along_axis(proba.T, order[:, 1:], axis=1).cumsum(axis=1)
+        stays[ends[:, -1] < _SMALLEST_SUM] = np.inf
         scale = others / np.maximum(ends[:, -1], _SMALLEST_SUM)
         # A sum and a draw are put into slots by the same product, so none is put too late.
         slots = (ends * scale[:, None]).astype(np.intp).clip(max=others)
@@ -158,7 +162,8 @@ class LabelDraws:
         departs = np.flatnonzero(uniform >= self.stays)
         draw, row = np.divmod(departs, n)
         beyond = uniform.ravel()[departs] - self.stays[row]
-        slot = np.minimum((beyond * self.scale[row]).astype(np.intp), others - 1)
+        # The least of both before the cast: beyond a tiny sum the product exceeds all integers.
+        slot = np.minimum(beyond * self.scale[row], others - 1).astype(np.intp)
         place = row * others
         place += self.first[place + slot]
         late = np.flatnonzero(self.leaves_to[place] <= beyond)
@@ -188,7 +193,7 @@ def errors_of_classes(
     k, n = proba.shape
     draws = LabelDraws.prepare(proba, bins)
     errors = np.empty(n_resamples)
-    step = max(1, rows_at_once // n)
+    step = max(1, min(rows_at_once // n, _CELLS_AT_ONCE // len(draws.excess)))
     for start in range(0, n_resamples, step):
         part = errors[start : start + step]
         gaps = draws.gaps(rng.random((len(part), n)))

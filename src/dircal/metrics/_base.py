@@ -14,7 +14,8 @@ from dircal.core import Reader, normalise_beyond_rounding, row_slices
 
 __all__ = ["Block", "Predictions", "read_predictions"]
 
-# Rows of single precision miss the sum of one by up to this much; more is not rounding.
+# Rows of single precision miss the sum of one by up to this much; more is not rounding, unless
+# half precision is coarser still.
 _LARGEST_ROUNDING = 1e-6
 
 
@@ -43,7 +44,9 @@ class Predictions:
                 if not used.all():
                     inputs, labels, weight = inputs[used], labels[used], weight[used]
             if len(labels):
-                yield Block(self._read(inputs), labels, weight)
+                proba = self._read(inputs)
+                # A row that is left as given may exceed one by a rounding error.
+                yield Block(np.minimum(proba, 1.0, out=proba), labels, weight)
 
     @property
     def n_classes(self) -> int:
@@ -53,8 +56,8 @@ class Predictions:
     @property
     def _read(self) -> Reader:
         dtype = self.data.inputs.dtype
-        eps = np.finfo(dtype if dtype.kind == "f" else np.float64).eps
-        rounding = min(4.0 * float(eps) * self.n_classes**0.5, _LARGEST_ROUNDING)
+        eps = float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
+        rounding = min(4.0 * eps * self.n_classes**0.5, max(eps, _LARGEST_ROUNDING))
         order = np.argsort(self.data.column_classes)
         in_order = np.array_equal(order, np.arange(self.n_classes))
         transform = partial(normalise_beyond_rounding, rounding=rounding)

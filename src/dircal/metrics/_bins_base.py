@@ -221,7 +221,7 @@ def curves_of_confidence(
 ) -> Iterator[Curves]:
     """One curve, from the largest probabilities."""
     for part in row_slices((len(values), 1)):
-        confidence, hit = values[part].astype(np.float64), right[part]
+        confidence, hit = np.minimum(values[part].astype(np.float64), 1.0), right[part]
         kept = None if weight is None else weight[part]
         if kept is not None and not kept.all():
             confidence, hit, kept = confidence[kept > 0], hit[kept > 0], kept[kept > 0]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -18,7 +19,7 @@ from dircal.calibrators import DirichletCalibrator
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._base import check_calibrator, mean_of_members
-from dircal.selection._scores_base import known_classes, scores_of
+from dircal.selection._scores_base import join_classes, known_classes, scores_of
 from dircal.selection._splits_base import Split, check_cv, deal_within_classes, make_splits
 
 __all__ = ["CalibratedClassifier"]
@@ -129,8 +130,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         y : array of shape (n_samples,)
             True labels.
         sample_weight : array of shape (n_samples,), optional
-            Weights, for the calibrators and for a classifier that takes them. Rows of weight zero
-            are dropped.
+            Weights, for the calibrators and for a classifier that takes them; of a pipeline, for
+            its last step. Rows of weight zero are dropped.
         groups : array of shape (n_samples,), optional
             Rows of one group are never in both parts of a fold.
 
@@ -141,6 +142,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
         check_cv(self.cv)
+        if self.scheme != "prefit":
+            _check_trainable(self.classifier)
         calibrator = DirichletCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)
         X, y, groups = indexable(X, y, groups)
@@ -252,11 +255,11 @@ class _Task:
 
     def prefit(self) -> tuple[Any, AbstractCalibrator]:
         """The classifier as it is, and a calibrator fitted on all rows."""
-        classes: Iterable[Any] | None = known_classes(self.classifier)
-        if classes is None:
+        known = known_classes(self.classifier)
+        if known is None:
             classes = self.calibrator.classes
         else:
-            classes = np.unique(np.concatenate([classes, self.labels[self.used]]))
+            classes = join_classes(known, self.labels[self.used])
         scores = self._scores(self.classifier, self.used, classes)
         return self.classifier, self._calibrate(scores, self.used, classes)
 
@@ -278,21 +281,21 @@ class _Task:
         return self._train(self.used), calibrator
 
     def _train(self, rows: npt.NDArray[np.intp]) -> Any:
-        weighted = self.weight is not None and has_fit_parameter(self.classifier, "sample_weight")
-        options = {"sample_weight": self.weight[rows]} if weighted else {}  # type: ignore[index]
+        name = None if self.weight is None else _name_of_weight(self.classifier)
+        options = {} if name is None else {name: self.weight[rows]}  # type: ignore[index]
         return clone(self.classifier).fit(
             _safe_indexing(self.X, rows), self.labels[rows], **options
         )
 
     def _scores(
         self, classifier: Any, rows: npt.NDArray[np.intp], classes: Iterable[Any] | None
-    ) -> npt.NDArray[Any]:
+    ) -> Any:
         part = _safe_indexing(self.X, rows)
         return scores_of(classifier, part, self.calibrator.input_scale, classes)
 
     def _calibrate(
         self,
-        scores: npt.NDArray[Any],
+        scores: ArrayLike,
         rows: npt.NDArray[np.intp],
         classes: Iterable[Any] | None,
     ) -> AbstractCalibrator:
@@ -307,3 +310,23 @@ class _Task:
             arguments=fitted._arguments,
         )
         return fitted._fit_checked(data)
+
+
+def _check_trainable(classifier: object) -> None:
+    """Refuse what has no `fit`, or is not made yet."""
+    is_class = isinstance(classifier, type)
+    if is_class or not hasattr(classifier, "fit"):
+        what = f"the class {classifier.__name__}" if is_class else repr(classifier)  # type: ignore[attr-defined]
+        raise ValueError(
+            f"`classifier` must be a classifier that can be trained, with `fit`; got {what}. Pass "
+            "for example LogisticRegression(), or scheme='prefit' with a model that is ready."
+        )
+
+
+def _name_of_weight(classifier: Any) -> str | None:
+    """What `fit` of a classifier calls the weights; None if it takes none."""
+    if isinstance(classifier, Pipeline):
+        step, last = classifier.steps[-1]
+        name = _name_of_weight(last)
+        return None if name is None else f"{step}__{name}"
+    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None

@@ -89,8 +89,9 @@ class CalibratorCV(AbstractHolder):
     where :math:`\mu^{(f, \theta)}` is fitted on the rows :math:`F_f` and :math:`n_f` is the weight
     of the rows :math:`S_f`. The averaged map is :math:`\frac1m \sum_f \mu^{(f, \theta)}(q)`.
 
-    Rows of weight zero are dropped before the folds are dealt. Linear calibrators walk their
-    strengths from strong to weak, each fit starting from its neighbour.
+    Rows of weight zero are dropped before the folds are dealt; splitters and pairs count them, and
+    they are dropped afterwards. Linear calibrators walk their strengths from strong to weak, each
+    fit starting from its neighbour.
 
     The average of maps is in general no map of the family: it has no matrix, and `explain` and the
     parametrisations raise. Ask one of ``calibrators_``.
@@ -215,6 +216,12 @@ class CalibratorCV(AbstractHolder):
                 f"`param_grid` {what}, but {type(self.calibrator).__name__} has the parameters "
                 f"{', '.join(sorted(known))}. Name one of these and the values to try."
             )
+        for name in sorted({name for setting in settings for name in setting}):
+            if name.rpartition("__")[2] in ("input_scale", "classes"):
+                raise ValueError(
+                    f"`param_grid` has {name!r}, which says what `X` holds and cannot be chosen. "
+                    "Set it on the calibrator."
+                )
         return settings
 
     def _search(
@@ -240,11 +247,13 @@ class CalibratorCV(AbstractHolder):
         complaints = list(dict.fromkeys(told))
         edges = []
         for name, best in self.best_params_.items():
-            values = {setting.get(name) for setting in self.cv_results_["params"]}
-            numeric = [v for v in values if isinstance(v, numbers.Real)]
-            if len(numeric) < max(2, len(values)) or min(numeric) < best < max(numeric):
+            values = [setting.get(name) for setting in self.cv_results_["params"]]
+            if not all(isinstance(value, numbers.Real) for value in values):
                 continue
-            which = "smallest" if best == min(numeric) else "largest"
+            low, high = min(values), max(values)
+            if low == high or low < best < high:
+                continue
+            which = "smallest" if best == low else "largest"
             edges.append(f"{name}={best:g}, the {which} of its values")
         if edges:
             message = (
@@ -278,7 +287,10 @@ def _as_results(
         "params": settings,
     }
     for name in sorted({name for setting in settings for name in setting}):
-        values = np.array([setting.get(name) for setting in settings], dtype=object)
+        # One by one: NumPy would make a matrix of values that are lists.
+        values = np.empty(len(settings), dtype=object)
+        for i, setting in enumerate(settings):
+            values[i] = setting.get(name)
         lacking = [name not in setting for setting in settings]
         results[f"param_{name}"] = np.ma.MaskedArray(values, mask=lacking)
     results |= {f"split{fold}_test_score": row for fold, row in enumerate(scores)}

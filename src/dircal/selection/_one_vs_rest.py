@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from dircal._columns import show
-from dircal._typing import FloatArray, IntArray, LabelArray
+from dircal._typing import FloatArray, LabelArray
 from dircal._validation import LabelledScores
 from dircal.calibrators._base import Complaint, column_order
 from dircal.core import (
@@ -103,27 +103,30 @@ class OneVsRestCalibrator(AbstractHolder):
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         labels, weight = data.labels, data.sample_weight
-        used: IntArray | None = None
-        if weight is not None and not weight.all():
-            used = np.flatnonzero(weight)
-            labels, weight = labels[used], weight[used]
         at_once = max(1, _NUMBERS // (2 * len(labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
-            for pair in self._pairs(data, used, slice(first, first + at_once)):
+            for pair in self._pairs(data, slice(first, first + at_once)):
                 own = (labels == len(calibrators)).astype(np.uint8)
                 alone = LabelledScores(pair.T, own, weight, _BOTH, _BOTH, None, 2)
                 calibrators.append(clone(self.calibrator)._fit_checked(alone))
         return {"calibrators_": calibrators}
 
-    def _pairs(self, data: LabelledScores, used: IntArray | None, chosen: slice) -> FloatArray:
-        """The rest and the class itself (c, 2, n), for the chosen classes and the used rows."""
+    def _pairs(self, data: LabelledScores, chosen: slice) -> FloatArray:
+        """The rest and the class itself (c, 2, n), for the chosen classes.
+
+        Rows of weight zero stay, since a calibrator may count rows, but whatever they hold gives
+        way to what can be computed with.
+        """
         read, rest_of = self._reader(data.column_classes), self._rest_of()
-        n_classes = len(data.classes)
-        n_rows = len(data.inputs) if used is None else len(used)
+        n_rows, n_classes = data.inputs.shape
+        harmless = 0.0 if self.input_scale == "logit" else 1.0 / n_classes
         pairs = np.empty((len(range(n_classes)[chosen]), 2, n_rows))
         for part in row_slices((n_rows, n_classes)):
-            block = read(data.inputs[part if used is None else used[part]])
+            inputs = data.inputs[part]
+            if data.sample_weight is not None:
+                inputs = np.where(data.sample_weight[part, None] > 0, inputs, harmless)
+            block = read(inputs)
             pairs[:, 1, part] = block[chosen]
             pairs[:, 0, part] = rest_of(block)[chosen]
         return pairs

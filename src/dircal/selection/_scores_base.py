@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from dircal._columns import show
 from dircal._typing import ArrayLike, InputScale, LabelArray
 
-__all__ = ["known_classes", "scores_of"]
+__all__ = ["join_classes", "known_classes", "scores_of"]
 
 # How far below all others the logit of a class is that the classifier has never seen.
 _UNSEEN = 30.0
@@ -20,18 +22,42 @@ def known_classes(classifier: Any) -> LabelArray | None:
     return None if classes is None else np.asarray(classes)
 
 
+def join_classes(known: LabelArray, labels: LabelArray) -> LabelArray:
+    """Labels that a classifier knows and those of the rows, sorted."""
+    observed = np.unique(labels)
+    try:
+        both = np.unique(np.concatenate([known, observed]))
+    except TypeError:  # no order between words and numbers
+        both = observed
+    # NumPy makes words of numbers beside words, so that some are no longer found.
+    if set(known.tolist()) | set(observed.tolist()) != set(both.tolist()):
+        raise ValueError(
+            f"`classifier` has `classes_` {show(known)}, but `y` holds labels of another kind, "
+            f"{show(observed)}. Pass the labels that the classifier was trained on."
+        )
+    return both
+
+
 def scores_of(
     classifier: Any, X: ArrayLike, input_scale: InputScale, classes: Iterable[Any] | None
-) -> npt.NDArray[Any]:
-    """Probabilities or decision scores (n, k) of the rows, in the order of ``classes``."""
-    scores = np.asarray(_call(classifier, X, input_scale))
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
-    if scores.ndim == 1:
+) -> Any:
+    """Probabilities or decision scores (n, k) of the rows, in the order of ``classes``.
+
+    A data frame from a function stays one: its columns may be named after the classes.
+    """
+    given = _call(classifier, X, input_scale)
+    scores, known = np.asarray(given), known_classes(classifier)
+    _check_finite(scores)
+    if known is None and scores.ndim == 2 and scores.shape[1] > 1:
+        return given if nw.dependencies.is_into_dataframe(given) else scores
+    if known is not None and len(known) == 1 and scores.size == len(scores):
+        # Trained on rows of one class: the one column is that of this class.
+        scores = scores.reshape(-1, 1)
+    elif scores.ndim == 1 or scores.shape[1:] == (1,):
         # One score for the second class: its probability, or its logit against the first.
-        first = 1.0 - scores if input_scale == "probability" else np.zeros_like(scores)
-        scores = np.column_stack([first, scores])
-    known = known_classes(classifier)
+        second = scores.reshape(-1)
+        first = 1.0 - second if input_scale == "probability" else np.zeros_like(second)
+        scores = np.column_stack([first, second])
     if known is None or classes is None:
         return scores
     wanted = np.asarray(classes)
@@ -45,6 +71,17 @@ def scores_of(
     positions = {label: i for i, label in enumerate(wanted.tolist())}
     result[:, [positions[label] for label in known.tolist()]] = scores
     return result
+
+
+def _check_finite(scores: npt.NDArray[Any]) -> None:
+    if scores.dtype.kind != "f" or np.isfinite(scores).all():
+        return
+    place = np.argwhere(~np.isfinite(scores))[0]
+    column = f", column {place[1]}" if scores.ndim > 1 else ""
+    raise ValueError(
+        f"`classifier` gave scores that are not finite: row {place[0]}{column} is "
+        f"{scores[tuple(place)]}. Repair the classifier, or leave out such rows of `X`."
+    )
 
 
 def _call(classifier: Any, X: ArrayLike, input_scale: InputScale) -> Any:

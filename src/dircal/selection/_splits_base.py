@@ -2,12 +2,12 @@
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from dircal._typing import ArrayLike, IntArray
 from dircal._validation import check_integer
@@ -32,47 +32,105 @@ def check_cv(cv: object) -> None:
         )
 
 
-def deal_evenly(n_folds: int, grouped: bool) -> Any:
+def deal_evenly(n_folds: int, labels: IntArray, groups: npt.NDArray[Any] | None) -> Any:
     """Splitter that deals rows without looking at their labels."""
-    del grouped
+    del labels
+    if groups is not None:
+        return GroupKFold(n_folds)
     return KFold(n_folds, shuffle=True, random_state=_SEED)
 
 
-def deal_within_classes(n_folds: int, grouped: bool) -> Any:
+def deal_within_classes(n_folds: int, labels: IntArray, groups: npt.NDArray[Any] | None) -> Any:
     """Splitter that gives every fold its share of each class."""
-    kind = StratifiedGroupKFold if grouped else StratifiedKFold
-    return kind(n_folds, shuffle=True, random_state=_SEED)
+    # Some class has to be in every fold; where all are single rows there is nothing to share.
+    largest = int(np.bincount(labels).max())
+    if largest < 2:
+        return deal_evenly(n_folds, labels, groups)
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(min(n_folds, largest), shuffle=True, random_state=_SEED)
 
 
 def make_splits(
     cv: Any,
     labels: IntArray,
     used: npt.NDArray[np.intp],
-    deal: Callable[[int, bool], Any],
+    deal: Callable[[int, IntArray, npt.NDArray[Any] | None], Any],
     groups: ArrayLike | None = None,
 ) -> list[Split]:
     """Rows to fit and rows to score of each fold; only rows that are ``used`` are in either.
 
-    ``deal`` makes the splitter where ``cv`` is a number. Pairs of indices count all rows.
+    ``deal`` makes the splitter where ``cv`` is a number, for the rows that are used. A splitter is
+    asked about all rows, since it may know them by their number; pairs of indices count all, too.
     """
+    together = None if groups is None else np.asarray(groups)
     if isinstance(cv, numbers.Integral):
-        if len(used) < 2:
-            raise ValueError(
-                f"`cv` is {cv}, but there is only one sample (n_samples=1), which cannot be both "
-                "fitted and scored. Pass more rows."
-            )
-        # With fewer rows than folds every row is a fold.
-        cv = deal(min(int(cv), len(used)), groups is not None)
-    if hasattr(cv, "split"):
-        given = None if groups is None else np.asarray(groups)[used]
-        with warnings.catch_warnings():
-            # A class with fewer rows than there are folds is absent from some: that works here.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            folds = list(cv.split(np.zeros((len(used), 1)), labels[used], given))
-        return [(used[fitting], used[scoring]) for fitting, scoring in folds]
+        within = None if together is None else together[used]
+        splitter = deal(_n_folds(int(cv), len(used), within), labels[used], within)
+        dealt = _ask(splitter, labels[used], within)
+        return [(used[one], used[other]) for one, other in dealt if len(one) and len(other)]
     is_used = np.zeros(len(labels), dtype=bool)
     is_used[used] = True
-    pairs = [_as_pair(pair, len(labels)) for pair in cv]
+    if hasattr(cv, "split"):
+        folds = [
+            (one[is_used[one]], other[is_used[other]]) for one, other in _ask(cv, labels, together)
+        ]
+        kept = [(one, other) for one, other in folds if len(one) and len(other)]
+        if not kept:
+            raise ValueError(
+                f"`cv` is {cv!r}, but no fold has rows to fit and rows to score. "
+                "Give both some rows of positive weight."
+            )
+        return kept
+    if together is not None:
+        raise ValueError(
+            f"`groups` has {len(together)} entries, but `cv` holds pairs of indices, which decide "
+            "already which rows stay together. Leave out `groups`, or pass a splitter as `cv`."
+        )
+    return _from_pairs(cv, is_used)
+
+
+def _n_folds(wanted: int, n_rows: int, groups: npt.NDArray[Any] | None) -> int:
+    """With fewer rows, or groups, than folds every one of them is a fold."""
+    if n_rows < 2:
+        raise ValueError(
+            f"`cv` is {wanted}, but there is only one sample (n_samples=1), which cannot be both "
+            "fitted and scored. Pass more rows."
+        )
+    n_groups = n_rows if groups is None else len(np.unique(groups))
+    if n_groups < 2:
+        raise ValueError(
+            "`groups` holds only one group, whose rows cannot be both fitted and scored. "
+            "Pass rows of another group, or no groups."
+        )
+    return min(wanted, n_groups)
+
+
+def _ask(splitter: Any, labels: IntArray, groups: npt.NDArray[Any] | None) -> list[Split]:
+    """The folds that a splitter of scikit-learn makes."""
+    with warnings.catch_warnings():
+        # A class with fewer rows than there are folds is absent from some: that works here.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        try:
+            folds = list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
+        except ValueError as error:
+            if groups is not None or "groups" not in str(error):
+                raise
+            raise ValueError(
+                f"`cv` is {splitter!r}, which needs groups. Pass `groups` to `fit` of a "
+                "CalibratedClassifier; to others pass the pairs, "
+                f"cv=list({type(splitter).__name__}(...).split(X, y, groups))."
+            ) from error
+    return [_as_pair(fold, len(labels)) for fold in folds]
+
+
+def _from_pairs(cv: Iterable[Any], is_used: npt.NDArray[np.bool_]) -> list[Split]:
+    """Folds that the user made."""
+    pairs = [_as_pair(pair, len(is_used)) for pair in cv]
+    if not pairs and isinstance(cv, Iterator):
+        raise ValueError(
+            f"`cv` is a {type(cv).__name__} that is used up: its pairs can be read only once. "
+            "Pass a list of them."
+        )
     splits = [(one[is_used[one]], other[is_used[other]]) for one, other in pairs]
     empty = [i for i, (one, other) in enumerate(splits) if not (len(one) and len(other))]
     if empty or not splits:
