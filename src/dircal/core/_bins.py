@@ -57,14 +57,12 @@ class Bins:
         edges = np.append(self._compared(self.edges[0]), np.inf)
         if self.closed == "right":
             index = np.ceil(values * (n_equal * (1.0 - self._doubt))).astype(np.intp)
-            # Values a hair above one would be beyond the last edge where there are many.
-            np.minimum(index, n_equal, out=index)
-            index += values > edges.take(index)
+            # Clipped: values a hair above one lie beyond the last edge where there are many.
+            index += values > edges.take(index, mode="clip")
             index -= 1
         else:
             index = (values * (n_equal * (1.0 + self._doubt))).astype(np.intp)
-            np.minimum(index, n_equal, out=index)
-            index -= values < edges.take(index)
+            index -= values < edges.take(index, mode="clip")
         return np.clip(index, 0, self.n_bins - 1, out=index)
 
     @property
