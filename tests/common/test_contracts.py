@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from dircal import OneVsRestCalibrator
+from dircal import CalibratorCV, OneVsRestCalibrator
 from dircal.exceptions import ConvergenceWarning
 
 # Two fits of one convex problem end this close in their probabilities: each is within 1e-12 of
@@ -417,6 +417,8 @@ def test_grid_search_by_log_loss(calibrator, make_problem):
     grid = {"lam": [1e-4, 1.0]} if "lam" in calibrator.get_params() else {"classes": [None]}
     if isinstance(calibrator, OneVsRestCalibrator):
         grid = {"calibrator__classes": [None, [0, 1, 2]]}
+    if isinstance(calibrator, CalibratorCV):
+        grid = {"combine": ["average", "refit"]}
     if calibrator.get_params().get("penalty") == "none":
         grid = {"clip": [1e-6, 1e-3]}
     search = GridSearchCV(calibrator, grid, scoring="neg_log_loss", error_score="raise", cv=3)

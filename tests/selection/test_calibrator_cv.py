@@ -313,9 +313,8 @@ def test_fewer_rows_than_folds_and_a_single_one():
     q = np.array([[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]])
     search = CalibratorCV(DirichletCalibrator(penalty="l2"), GRID, cv=5).fit(q, [0, 1, 1])
     assert search.n_splits_ == 3
-    single = CalibratorCV(IdentityCalibrator(classes=[0, 1]), [{}])
-    with pytest.raises(ValueError, match=r"only one sample.*Pass more rows"):
-        single.fit(q[:1], [0])
+    single = CalibratorCV(IdentityCalibrator(classes=[0, 1]), [{}]).fit(q[:1], [0])
+    assert_allclose(single.predict_proba(q), q)
 
 
 def test_a_failed_fit_loses_nothing(search, make_problem):

@@ -177,7 +177,11 @@ class CalibratorCV(AbstractHolder):
         settings = self._settings(len(data.classes))
         weight = data.sample_weight
         used = np.arange(len(data.labels)) if weight is None else np.flatnonzero(weight)
-        splits = make_splits(self.cv, data.labels, used, deal_evenly)
+        if len(used) == 1 and isinstance(self.cv, numbers.Integral):
+            # One row alone has to judge itself; there is nothing to choose by.
+            splits = [(used, used)]
+        else:
+            splits = make_splits(self.cv, data.labels, used, deal_evenly)
         results = self._search(data, splits, settings)
         best = int(np.argmax(results["mean_test_score"]))
         average = self.combine == "average"
