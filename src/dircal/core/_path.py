@@ -6,7 +6,7 @@ and most optima cost a factorisation and one or two evaluations.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,15 +24,6 @@ __all__ = ["order_of_path", "solve_path"]
 _WORTH_KEEPING = 0.1
 # Steps with old Hessians before the ordinary solver takes over.
 _PATIENCE = 12
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A point with the value and gradient (p,) of the likelihood alone."""
-
-    params: FloatArray
-    loss: float
-    gradient: FloatArray
 
 
 def order_of_path(penalties: Sequence[Penalty]) -> list[int]:
@@ -101,20 +92,19 @@ class _Walk:
         self._stand_at(params)
 
     def _stand_at(self, params: FloatArray) -> None:
-        """Go to ``params`` and look at the Hessian there, where it is formed."""
+        """Go to ``params`` and look around there, where Hessians are formed."""
+        self.params = params
         if self.direct:
             at = self.likelihood.second_order(params)
-            self.place = _Place(params, at.loss, at.gradient)
-            self.hessian = at.hessian
-        else:
-            self.place = _Place(params, 0.0, params)
+            self.loss, self.gradient, self.hessian = at.loss, at.gradient, at.hessian
 
     def go(self, objective: Objective) -> Solution:
         """The optimum of another penalty, from where the last one was."""
         held = objective.held(TRACE) if self.endless else objective
+        origin = self.params
         found = self._go(held) if self.direct else None
         if found is None:
-            found = minimise(held, self.place.params, tol=self.tol, max_iter=self.max_iter)
+            found = minimise(held, origin, tol=self.tol, max_iter=self.max_iter)
             self._stand_at(found.params)
         return replace(found, status=Status.AT_INFINITY) if self.endless else found
 
@@ -127,15 +117,15 @@ class _Walk:
             step = solve_with(-gradient)
             promised = -0.5 * float(gradient @ step)
             if promised > _WORTH_KEEPING * before:
-                self._stand_at(self.place.params)
+                self._stand_at(self.params)
                 solve_with = self._factorised(objective)
                 step = solve_with(-gradient)
                 promised = -0.5 * float(gradient @ step)
             if promised <= self.tol:
-                params = self.place.params + step
+                params = self.params + step
                 return Solution(params, loss - promised, n_iter, n_iter, Status.CONVERGED)
-            reached = self.place.params + step
-            self.place = _Place(reached, *self.likelihood.loss_and_gradient(reached))
+            self.params = self.params + step
+            self.loss, self.gradient = self.likelihood.loss_and_gradient(self.params)
             lower, gradient = self._with_penalty(objective)
             if not lower < loss:
                 return None
@@ -147,5 +137,5 @@ class _Walk:
 
     def _with_penalty(self, objective: Objective) -> tuple[float, FloatArray]:
         """Objective and gradient where we stand."""
-        loss, gradient = objective.from_penalty(self.place.params)
-        return loss + self.place.loss, gradient + self.place.gradient
+        loss, gradient = objective.from_penalty(self.params)
+        return loss + self.loss, gradient + self.gradient
