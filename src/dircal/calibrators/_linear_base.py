@@ -54,8 +54,9 @@ from dircal.parameters import (
 __all__ = ["AbstractLinearCalibrator", "Clip", "check_penalty", "simple_penalty"]
 
 _DEFAULT_L2 = 1e-3
-# How far the loss of the temperature map that `explain` compares with may be from its best.
-_COMPARISON_TOLERANCE = 1e-7
+# What the last step of the temperature map that `explain` compares with may promise; what is left
+# after it is far less.
+_COMPARISON_TOLERANCE = 1e-5
 # How far from its best the objective of a setting may be that is only compared with others.
 _SEARCH_TOLERANCE = 1e-10
 

@@ -76,8 +76,8 @@ def measure_effects(
         leader, second = _top_two(chunk.scores)
         gap = scores[leader, row] - scores[second, row]
         shift = slope * gap - (logits[leader, row] - logits[second, row])
+        best = np.ascontiguousarray(logits.T).argmax(axis=1)
         probas = (softmax(chunk.scores.copy()), softmax(slope * scores), softmax(logits))
-        best = logits.argmax(axis=0)
         shift = shift.clip(-_LARGEST_SHIFT, _LARGEST_SHIFT)
         chance = expit(-slope * gap)
         counted = weight * 4.0 * chance * (1.0 - chance)
@@ -111,10 +111,11 @@ def measure_effects(
 
 def _top_two(scores: FloatArray) -> tuple[IntArray, IntArray]:
     """The largest and the second largest class of each column."""
-    leader = scores.argmax(axis=0)
-    rest = scores.copy()
-    rest[leader, np.arange(scores.shape[1])] = -np.inf
-    return leader, rest.argmax(axis=0)
+    # With a row for each sample the search runs along memory.
+    rest = np.array(scores.T, order="C")
+    leader = rest.argmax(axis=1)
+    rest[np.arange(len(rest)), leader] = -np.inf
+    return leader, rest.argmax(axis=1)
 
 
 def shifts_of_pairs(effects: Effects) -> FloatArray:
