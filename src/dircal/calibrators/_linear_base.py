@@ -57,6 +57,8 @@ _DEFAULT_L2 = 1e-3
 # What the last step of the temperature map that `explain` compares with may promise; what is left
 # after it is far less.
 _COMPARISON_TOLERANCE = 1e-5
+# Scores up to this size may be looked at in single precision.
+_LARGE_SCORE = 1e3
 # How far from its best the objective of a setting may be that is only compared with others.
 _SEARCH_TOLERANCE = 1e-10
 
@@ -269,8 +271,15 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         effects: Effects | None = None
         uncalibrated, tempered, loss = None, temperature.loss, solution.loss
         if more > 0:
+            # Effects are told in a few digits; scores beyond this size need more to begin with.
+            small = rows.largest < _LARGE_SCORE
             effects = measure_effects(
-                rows.source, rows.log_floor, structure, solution.params, slope, rows.n_classes
+                rows.source.in_single() if small else rows.source,
+                rows.log_floor,
+                structure,
+                solution.params,
+                slope,
+                rows.n_classes,
             )
             uncalibrated, tempered, loss = effects.losses
         ratio = 2.0 * rows.total_weight * (tempered - loss)

@@ -71,7 +71,7 @@ def measure_effects(
     changed = 0.0
     for chunk in chunks:
         scores, weight = floored(chunk.scores, log_floor), chunk.weight
-        logits = structure.logits(params, scores)
+        logits = structure.logits(params.astype(scores.dtype, copy=False), scores)
         row = np.arange(len(weight))
         leader, second = _top_two(chunk.scores)
         gap = scores[leader, row] - scores[second, row]
