@@ -94,13 +94,13 @@ def test_margins_far_beyond_the_exponential():
     assert np.isfinite(at.gradient).all()
 
 
-def test_the_smallest_margin_tells_rows_without_a_mistake():
-    proba = np.array([[0.9, 0.1], [0.2, 0.8]])
-    right = Rows(Source(proba, np.array([0, 1]), None, Reader(log_probability)))
-    wrong = Rows(Source(proba, np.array([0, 0]), None, Reader(log_probability)))
-    one = np.ones(1)
-    assert LogisticObjective(right, log_odds).smallest_margin(one) == pytest.approx(np.log(4))
-    assert LogisticObjective(wrong, log_odds).smallest_margin(one) == pytest.approx(-np.log(4))
+def test_doubt_tells_rows_that_can_be_separated():
+    proba = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
+    right = Rows(Source(proba, np.array([0, 1, 1, 0]), None, Reader(log_probability)))
+    wrong = Rows(Source(proba, np.array([0, 1, 0, 1]), None, Reader(log_probability)))
+    steep, even = np.array([60.0]), np.array([0.5])
+    assert LogisticObjective(right, log_odds).doubt(steep) < 1e-6
+    assert LogisticObjective(wrong, log_odds).doubt(even) > 0.05
 
 
 def test_sigmoid():

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,18 +24,16 @@ from dircal.core import (
     Solution,
     Source,
     Status,
+    as_given,
     log_odds,
+    log_of_floor,
     log_softmax,
-    normalise_beyond_rounding,
     row_slices,
     sigmoid,
+    used_part,
 )
 
 __all__ = ["AbstractBinaryCalibrator", "AbstractLogisticCalibrator", "AbstractScoreCalibrator"]
-
-# Rows of single precision miss the sum of one by up to this much. They are used as given: dividing
-# them would tear apart scores that are equal.
-_ROUNDING = 1e-6
 
 
 class AbstractBinaryCalibrator(AbstractMapCalibrator):
@@ -55,10 +52,9 @@ class AbstractScoreCalibrator(AbstractBinaryCalibrator):
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         read = self._reader(column_order(data.column_classes))
-        inputs, labels, weight = data.inputs, data.labels, data.sample_weight
-        if weight is not None and not weight.all():
-            used = weight > 0
-            inputs, labels, weight = inputs[used], labels[used], weight[used]
+        inputs, labels, weight = used_part(
+            data.inputs, data.labels, data.sample_weight, slice(None)
+        )
         scores = np.empty(len(labels))
         for part in row_slices(inputs.shape):
             scores[part] = read(inputs[part])
@@ -104,8 +100,7 @@ class AbstractLogisticCalibrator(AbstractBinaryCalibrator):
         read = Reader(self._transform(), column_order(data.column_classes))
         rows = Rows(Source(data.inputs, data.labels, data.sample_weight, read))
         start = choose_floor(rows, self.clip, self.input_scale, self.max_iter)
-        if start.floor > 0.0:
-            rows = rows.with_floor(start.floor)
+        rows = rows.with_floor(start.floor)
         solution = self._solve(rows, start.slope)
         return {
             **self._name_parameters(solution.params),
@@ -118,8 +113,7 @@ class AbstractLogisticCalibrator(AbstractBinaryCalibrator):
         return log_softmax if self.input_scale == "logit" else _log_as_given
 
     def _reader(self, columns: IntArray | None) -> Reader:
-        log_floor = float(np.log(self.clip_)) if self.clip_ > 0.0 else -np.inf
-        return Reader(self._transform(), columns, log_floor)
+        return Reader(self._transform(), columns, log_of_floor(self.clip_))
 
     def _map(self) -> Callable[[FloatArray], FloatArray]:
         def apply(scores: FloatArray) -> FloatArray:
@@ -150,17 +144,14 @@ class AbstractLogisticCalibrator(AbstractBinaryCalibrator):
         """Calibrated log-odds (m,) of the positive class, from log-probabilities (2, m)."""
 
 
-_as_given = partial(normalise_beyond_rounding, rounding=_ROUNDING)
-
-
 def _positive(block: FloatArray) -> FloatArray:
     """Probabilities (1, m) of the positive class from both (2, m)."""
-    return _as_given(block)[1:]
+    return as_given(block)[1:]
 
 
 def _log_as_given(block: FloatArray) -> FloatArray:
     """Logarithm of the probabilities in ``block`` (2, m), in place; zeros become ``TINY``."""
-    np.maximum(_as_given(block), TINY, out=block)
+    np.maximum(as_given(block), TINY, out=block)
     return np.log(block, out=block)
 
 

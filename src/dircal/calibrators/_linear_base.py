@@ -29,6 +29,7 @@ from dircal.core import (
     Structure,
     fit_temperature,
     l2,
+    log_of_floor,
     log_probability,
     log_softmax,
     measure_effects,
@@ -57,8 +58,6 @@ _DEFAULT_L2 = 1e-3
 # What the last step of the temperature map that `explain` compares with may promise; what is left
 # after it is far less.
 _COMPARISON_TOLERANCE = 1e-5
-# Scores up to this size may be looked at in single precision.
-_LARGE_SCORE = 1e3
 # How far from its best the objective of a setting may be that is only compared with others.
 _SEARCH_TOLERANCE = 1e-10
 
@@ -165,7 +164,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         structure, params = self._structure_and_params()
         effects = measure_effects(
             Source(inputs, unknown, None, read),
-            self._log_floor(),
+            log_of_floor(self.clip_),
             structure,
             params,
             1.0 / record.comparison.temperature,
@@ -187,8 +186,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         rows = self._rows(data)
         start = choose_floor(rows, self.clip, self.input_scale, self.max_iter)
-        if start.floor > 0.0:
-            rows = rows.with_floor(start.floor)
+        rows = rows.with_floor(start.floor)
         structure = self._structure(rows.n_classes)
         # One slope has its own solver. The others are only compared with it; they start from the
         # rough slope, which is moderate also where the best one is at infinity.
@@ -221,8 +219,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         with limited_blas(data.inputs.shape):
             rows = self._rows(data)
             chosen = choose_floor(rows, self.clip, self.input_scale, self.max_iter)
-            if chosen.floor > 0.0:
-                rows = rows.with_floor(chosen.floor)
+            rows = rows.with_floor(chosen.floor)
             k, n = rows.n_classes, rows.total_weight
             penalties = [candidate._penalty(k, n) for candidate in candidates]
             order = order_of_path(penalties)
@@ -271,10 +268,9 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         effects: Effects | None = None
         uncalibrated, tempered, loss = None, temperature.loss, solution.loss
         if more > 0:
-            # Effects are told in a few digits; scores beyond this size need more to begin with.
-            small = rows.largest < _LARGE_SCORE
+            # Effects are told in a few digits.
             effects = measure_effects(
-                rows.source.in_single() if small else rows.source,
+                rows.source.in_single() if rows.fit_in_single else rows.source,
                 rows.log_floor,
                 structure,
                 solution.params,
@@ -300,10 +296,7 @@ class AbstractLinearCalibrator(AbstractMapCalibrator):
         return None if self._reads_raw_logits else log_softmax
 
     def _reader(self, columns: IntArray | None) -> Reader:
-        return Reader(self._transform(), columns, self._log_floor())
-
-    def _log_floor(self) -> float:
-        return float(np.log(self.clip_)) if self.clip_ > 0.0 else -np.inf
+        return Reader(self._transform(), columns, log_of_floor(self.clip_))
 
     def _structure_and_params(self) -> tuple[Structure, FloatArray]:
         structure = self._structure(len(self.classes_))

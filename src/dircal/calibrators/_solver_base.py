@@ -29,8 +29,7 @@ def choose_floor(rows: Rows, clip: Clip, input_scale: InputScale, max_iter: int)
     if clip == "learned" and input_scale == "probability":
         return learn_floor(rows, max_iter=max_iter)
     floor = 0.0 if clip == "learned" else float(clip)
-    floored = rows.with_floor(floor) if floor > 0.0 else rows
-    guess = fit_temperature(floored, tol=1e-3, max_iter=max_iter)
+    guess = fit_temperature(rows.with_floor(floor), tol=1e-3, max_iter=max_iter)
     return LearnedFloor(floor, guess.slope, guess.solution.n_passes)
 
 

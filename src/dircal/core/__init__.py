@@ -33,10 +33,12 @@ from dircal.core._path import order_of_path, solve_path
 from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
-from dircal.core._rows import Chunk, Reader, Rows, Source, row_slices
+from dircal.core._rows import Chunk, Reader, Rows, Source, log_of_floor, row_slices, used_part
 from dircal.core._settle import TRACE, settle, solve
 from dircal.core._simplex import (
+    ROUNDING,
     TINY,
+    as_given,
     log_probability,
     log_softmax,
     normalise,
@@ -53,6 +55,7 @@ from dircal.core._temperature import TemperatureFit, fit_temperature
 __all__ = [
     "FLOORS",
     "LOSS_CLIP",
+    "ROUNDING",
     "TINY",
     "TRACE",
     "BinTable",
@@ -78,6 +81,7 @@ __all__ = [
     "Status",
     "Structure",
     "TemperatureFit",
+    "as_given",
     "confidence_and_hits",
     "equal_mass",
     "equal_width",
@@ -89,6 +93,7 @@ __all__ = [
     "learn_floor",
     "log_losses",
     "log_odds",
+    "log_of_floor",
     "log_probability",
     "log_softmax",
     "make_preconditioner",
@@ -114,4 +119,5 @@ __all__ = [
     "sums_of_columns",
     "tabulate",
     "tilt_of_targets",
+    "used_part",
 ]

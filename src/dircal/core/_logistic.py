@@ -20,15 +20,13 @@ import numpy.typing as npt
 
 from dircal._typing import FloatArray, IntArray
 from dircal.core._objective import SecondOrder
+from dircal.core._penalty import NO_SPREAD, spread_and_share
 from dircal.core._rows import Rows
 
 __all__ = ["Features", "LogisticObjective", "log_odds", "sigmoid", "signed"]
 
 # The exponentials of these are finite, with room for the sum and the quotients after them.
 _LARGEST_LOSS = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 80.0}
-
-# Directions whose logits are smaller than this part of the largest, squared, are rounding errors.
-_UNSEEN = 1e-12
 
 Features = Callable[[FloatArray], FloatArray]
 """From scores (2, m) to features (d, m), in an array of their own."""
@@ -109,11 +107,11 @@ class LogisticObjective:
             return 0.0
         squares = self._moments.diagonal()
         means = np.sum([self._means(part) for part in self], axis=0)
-        spread = np.maximum(squares - means**2, _UNSEEN * np.maximum(squares, 1.0))
+        spread, share = spread_and_share(means, squares)
         # A feature that never changes is the intercept: it makes up for the means of the others.
-        constant = spread <= _UNSEEN * np.maximum(squares, 1.0)
-        share = (spread / np.maximum(squares, spread))[~constant].min(initial=1.0)
-        weight: FloatArray = self.trace * np.where(constant, share, spread)
+        constant = spread <= NO_SPREAD * np.maximum(squares, 1.0)
+        least = share[~constant].min(initial=1.0)
+        weight: FloatArray = self.trace * np.where(constant, least, spread)
         return weight
 
     def _means(self, part: _Part) -> FloatArray:
@@ -153,10 +151,6 @@ class LogisticObjective:
                 row += part.features @ (feature * curvatures)
         return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
 
-    def smallest_margin(self, params: FloatArray) -> float:
-        """How far the worst row is on its right side; above zero no finite optimum exists."""
-        return min(float((params @ part.features).min()) for part in self)
-
     def reach(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
         return max(0.5 * float(np.abs(step @ part.features).max()) for part in self)
@@ -173,7 +167,7 @@ class LogisticObjective:
         separates the classes. Directions that change no logit do not count.
         """
         sizes, directions = np.linalg.eigh(self._moments)
-        seen = sizes > _UNSEEN * sizes[-1]
+        seen = sizes > NO_SPREAD * sizes[-1]
         whiten = directions[:, seen] / np.sqrt(sizes[seen])
         return float(np.linalg.eigvalsh(whiten.T @ self.second_order(params).hessian @ whiten)[0])
 

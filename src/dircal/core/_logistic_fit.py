@@ -21,8 +21,6 @@ _GUESS_TOLERANCE = 1e-7
 _MANY_ROWS = 16_384
 # Largest logit at the start, at which probabilities still differ from 0 and 1.
 _FARTHEST_START = 30.0
-# Features beyond this size leave too few digits for what is small beside them.
-_LARGE_FEATURE = 1e3
 
 
 def fit_logistic(
@@ -45,7 +43,7 @@ def fit_logistic(
     # than the logarithm of their number.
     farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
     start = start * min(1.0, farthest / max(2.0 * objective.reach(start), farthest))
-    if rows.n_samples >= _MANY_ROWS and rows.largest < _LARGE_FEATURE:
+    if rows.n_samples >= _MANY_ROWS and rows.fit_in_single:
         rough = LogisticObjective(rows.in_single(), features, slant, trace)
         guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
         start = guess.params if guess.status is Status.CONVERGED else start

@@ -19,15 +19,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dircal._typing import AnyFloatArray, FloatArray, IntArray, SmallFloatArray
-from dircal.core._penalty import Penalty
+from dircal.core._penalty import Penalty, spread_and_share
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._rows import Chunk, Rows
 from dircal.core._structure import Structure
 
 __all__ = ["LocalModel", "Objective", "SecondOrder"]
-
-# A column of scores that differ by less than this part of their size is constant.
-_NO_SPREAD = 1e-12
 
 _Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
 """Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
@@ -138,11 +135,10 @@ class Objective:
         for chunk in self.rows:
             means += chunk.scores @ chunk.weight
             squares += np.einsum("jm,jm,m->j", chunk.scores, chunk.scores, chunk.weight)
-        spread = np.maximum(squares - means**2, _NO_SPREAD * np.maximum(squares, 1.0))
+        spread, share = spread_and_share(means, squares)
         if self.structure.n_params == 1:
             spread[:] = spread.mean()
-        share = float((spread / np.maximum(squares, spread)).min())
-        weight = self.penalty.weight + trace * np.append(spread, share)
+        weight = self.penalty.weight + trace * np.append(spread, share.min())
         return replace(self, penalty=Penalty(weight, self.penalty.centre))
 
     def reach(self, step: FloatArray) -> float:

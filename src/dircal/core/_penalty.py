@@ -6,7 +6,10 @@ import numpy as np
 
 from dircal._typing import FloatArray
 
-__all__ = ["Penalty", "l2", "no_penalty", "off_diagonal"]
+__all__ = ["NO_SPREAD", "Penalty", "l2", "no_penalty", "off_diagonal", "spread_and_share"]
+
+NO_SPREAD = 1e-12
+"""Part of its size by which a feature has to differ to be more than rounding."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,16 @@ class Penalty:
 
     weight: FloatArray
     centre: FloatArray
+
+
+def spread_and_share(means: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What slopes do to a logit beyond what an intercept makes up for, from moments (d,).
+
+    The spread is the variance of each feature, the share that part of its mean square. A feature
+    that differs by less than ``NO_SPREAD`` of its size is constant.
+    """
+    spread = np.maximum(squares - means**2, NO_SPREAD * np.maximum(squares, 1.0))
+    return spread, spread / np.maximum(squares, spread)
 
 
 def _around_zero(weight: FloatArray) -> Penalty:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
-__all__ = ["Chunk", "Reader", "Rows", "Source", "row_slices"]
+__all__ = ["Chunk", "Reader", "Rows", "Source", "log_of_floor", "row_slices", "used_part"]
 
 # Elements of one chunk: 512 kB of float64, so that the passes over a chunk stay in the cache.
 _CHUNK_ELEMENTS = 65_536
@@ -21,6 +21,8 @@ _CACHE_BYTES = 256 * 2**20
 # Rows that are enough for a first guess, and by how much there must be more of them for it to pay.
 _THIN_ROWS = 4096
 _THIN_FACTOR = 4
+# Scores beyond this size leave single precision too few digits for what is small beside them.
+_LARGE_SCORE = 1e3
 _GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
 
 
@@ -30,6 +32,19 @@ def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterato
     step = chunk_rows or max(_CHUNK_ROWS_AT_LEAST, _CHUNK_ELEMENTS // n_classes)
     for start in range(0, n_samples, step):
         yield slice(start, min(start + step, n_samples))
+
+
+def used_part(
+    inputs: npt.NDArray[Any], labels: IntArray, sample_weight: FloatArray | None, part: slice
+) -> tuple[npt.NDArray[Any], IntArray, FloatArray | None]:
+    """Some of the rows, without those of weight zero."""
+    if sample_weight is None:
+        return inputs[part], labels[part], None
+    weight = sample_weight[part]
+    if weight.all():
+        return inputs[part], labels[part], weight
+    used = weight > 0
+    return inputs[part][used], labels[part][used], weight[used]
 
 
 @dataclass(frozen=True)
@@ -58,6 +73,11 @@ class Reader:
         if self.transform is not None:
             block = self.transform(block)
         return floored(block, self.log_floor)
+
+
+def log_of_floor(floor: float) -> float:
+    """Logarithm of a floor of probabilities; zero stands for none."""
+    return float(np.log(floor)) if floor > 0.0 else -np.inf
 
 
 def floored(scores: FloatArray, log_floor: float) -> FloatArray:
@@ -143,17 +163,10 @@ class Source:
 
     def _read_all(self) -> Iterator[Chunk]:
         for part in row_slices(self.inputs.shape, self.chunk_rows):
-            inputs, labels = self.inputs[part], self.labels[part]
-            if self.sample_weight is None:
-                weight = np.full(len(labels), 1.0 / self.total_weight)
-            else:
-                weight = self.sample_weight[part]
-                used = weight > 0
-                if not used.all():
-                    inputs, labels, weight = inputs[used], labels[used], weight[used]
-                weight = weight / self.total_weight
+            inputs, labels, weight = used_part(self.inputs, self.labels, self.sample_weight, part)
+            share = np.ones(len(labels)) if weight is None else weight
             if len(labels):
-                yield Chunk(self.read(inputs), labels, weight)
+                yield Chunk(self.read(inputs), labels, share / self.total_weight)
 
 
 @dataclass(frozen=True)
@@ -194,6 +207,11 @@ class Rows:
         low, high = self.source.span
         return max(high, -max(low, self.log_floor))
 
+    @property
+    def fit_in_single(self) -> bool:
+        """Whether single precision has digits enough for these scores."""
+        return self.largest < _LARGE_SCORE
+
     def shares(self) -> FloatArray | None:
         """Share of each used row in the weight, in the order of the chunks; None if all alike."""
         if self.source.sample_weight is None:
@@ -205,8 +223,8 @@ class Rows:
         return replace(self, precision=np.float32)
 
     def with_floor(self, floor: float) -> "Rows":
-        """The same rows with probabilities raised to ``floor``."""
-        return replace(self, log_floor=float(np.log(floor)))
+        """The same rows with probabilities raised to ``floor``; zero stands for none."""
+        return replace(self, log_floor=log_of_floor(floor))
 
     def thinned(self) -> "Rows | None":
         """Some thousands of these rows, enough for a first guess; None if there are few."""

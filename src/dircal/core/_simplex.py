@@ -7,7 +7,9 @@ import numpy as np
 from dircal._typing import FloatArray
 
 __all__ = [
+    "ROUNDING",
     "TINY",
+    "as_given",
     "log_probability",
     "log_softmax",
     "normalise",
@@ -18,6 +20,8 @@ __all__ = [
     "sums_of_columns",
 ]
 
+ROUNDING = 1e-6
+"""Rows of single precision miss the sum of one by up to this much; more is not rounding."""
 TINY = float(np.finfo(np.float64).tiny)
 """The paper's floor for probabilities: the smallest normal number, whose logarithm is -708.4."""
 
@@ -47,6 +51,11 @@ def normalise_beyond_rounding(block: FloatArray, rounding: float) -> FloatArray:
     if far.any():
         block /= np.where(far, sums, 1.0)
     return block
+
+
+def as_given(block: FloatArray) -> FloatArray:
+    """Probabilities (k, m) that keep their ties: only columns beyond ``ROUNDING`` are divided."""
+    return normalise_beyond_rounding(block, ROUNDING)
 
 
 def log_probability(block: FloatArray) -> FloatArray:

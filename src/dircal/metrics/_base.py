@@ -10,13 +10,9 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import LabelledScores, check_predictions
-from dircal.core import Reader, normalise_beyond_rounding, row_slices
+from dircal.core import ROUNDING, Reader, normalise_beyond_rounding, row_slices, used_part
 
 __all__ = ["Block", "Predictions", "read_predictions"]
-
-# Rows of single precision miss the sum of one by up to this much; more is not rounding, unless
-# half precision is coarser still.
-_LARGEST_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,12 +33,7 @@ class Predictions:
     def __iter__(self) -> Iterator[Block]:
         data = self.data
         for part in row_slices(data.inputs.shape):
-            inputs, labels, weight = data.inputs[part], data.labels[part], None
-            if data.sample_weight is not None:
-                weight = data.sample_weight[part]
-                used = weight > 0
-                if not used.all():
-                    inputs, labels, weight = inputs[used], labels[used], weight[used]
+            inputs, labels, weight = used_part(data.inputs, data.labels, data.sample_weight, part)
             if len(labels):
                 proba = self._read(inputs)
                 # A row that is left as given may exceed one by a rounding error.
@@ -57,7 +48,8 @@ class Predictions:
     def _read(self) -> Reader:
         dtype = self.data.inputs.dtype
         eps = float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
-        rounding = min(4.0 * eps * self.n_classes**0.5, max(eps, _LARGEST_ROUNDING))
+        # Half precision may be coarser than what counts as rounding elsewhere.
+        rounding = min(4.0 * eps * self.n_classes**0.5, max(eps, ROUNDING))
         order = np.argsort(self.data.column_classes)
         in_order = np.array_equal(order, np.arange(self.n_classes))
         transform = partial(normalise_beyond_rounding, rounding=rounding)

@@ -20,7 +20,13 @@ from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._base import check_calibrator, mean_of_members
 from dircal.selection._scores_base import join_classes, known_classes, scores_of
-from dircal.selection._splits_base import Split, check_cv, deal_within_classes, make_splits
+from dircal.selection._splits_base import (
+    Split,
+    check_cv,
+    deal_within_classes,
+    make_splits,
+    used_rows,
+)
 
 __all__ = ["CalibratedClassifier"]
 
@@ -237,7 +243,7 @@ class _Task:
     @property
     def used(self) -> npt.NDArray[np.intp]:
         """Rows of positive weight."""
-        return np.arange(len(self.labels)) if self.weight is None else np.flatnonzero(self.weight)
+        return used_rows(self.weight, len(self.labels))
 
     def all_classes(self) -> LabelArray:
         """Labels that occur, at least two of them, and those that the calibrator was told of."""

@@ -28,7 +28,7 @@ from dircal.parameters import (
 )
 from dircal.selection._base import AbstractHolder, check_calibrator, mean_of_members, take_rows
 from dircal.selection._grids_base import GRIDS, named_grid
-from dircal.selection._splits_base import Split, check_cv, deal_evenly, make_splits
+from dircal.selection._splits_base import Split, check_cv, deal_evenly, make_splits, used_rows
 
 __all__ = ["CalibratorCV"]
 
@@ -175,8 +175,7 @@ class CalibratorCV(AbstractHolder):
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         settings = self._settings(len(data.classes))
-        weight = data.sample_weight
-        used = np.arange(len(data.labels)) if weight is None else np.flatnonzero(weight)
+        used = used_rows(data.sample_weight, len(data.labels))
         if len(used) == 1 and isinstance(self.cv, numbers.Integral):
             # One row alone has to judge itself; there is nothing to choose by.
             splits = [(used, used)]

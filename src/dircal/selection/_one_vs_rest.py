@@ -1,7 +1,6 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from dircal._validation import LabelledScores
 from dircal.calibrators._base import Complaint, column_order
 from dircal.core import (
     Reader,
+    as_given,
     normalise,
-    normalise_beyond_rounding,
     rest_of_logits,
     rest_of_proba,
     row_slices,
@@ -30,8 +29,6 @@ __all__ = ["OneVsRestCalibrator"]
 _BOTH = np.array([0, 1])
 # Numbers in memory at a time: the two columns of as many classes as fit in, and at least of one.
 _NUMBERS = 2**24
-# Rows of single precision miss the sum of one by up to this much; they are used as given.
-_ROUNDING = 1e-6
 
 
 class OneVsRestCalibrator(AbstractHolder):
@@ -135,10 +132,8 @@ class OneVsRestCalibrator(AbstractHolder):
         return rest_of_logits if self.input_scale == "logit" else rest_of_proba
 
     def _reader(self, column_classes: LabelArray) -> Reader:
-        columns = column_order(column_classes)
-        if self.input_scale == "logit":
-            return Reader(None, columns)
-        return Reader(partial(normalise_beyond_rounding, rounding=_ROUNDING), columns)
+        transform = None if self.input_scale == "logit" else as_given
+        return Reader(transform, column_order(column_classes))
 
     def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
         read, rest_of = self._reader(column_classes), self._rest_of()

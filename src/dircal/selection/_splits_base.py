@@ -9,16 +9,28 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from dircal._typing import ArrayLike, IntArray
+from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import check_integer
 
-__all__ = ["Split", "check_cv", "deal_evenly", "deal_within_classes", "make_splits"]
+__all__ = [
+    "Split",
+    "check_cv",
+    "deal_evenly",
+    "deal_within_classes",
+    "make_splits",
+    "used_rows",
+]
 
 Split: TypeAlias = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 """Rows to fit and rows to score."""
 
 # Folds are dealt at random, always in the same way.
 _SEED = 0
+
+
+def used_rows(sample_weight: FloatArray | None, n_rows: int) -> npt.NDArray[np.intp]:
+    """Numbers of the rows of positive weight."""
+    return np.arange(n_rows) if sample_weight is None else np.flatnonzero(sample_weight)
 
 
 def check_cv(cv: object) -> None:
