@@ -9,7 +9,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare test-long check format docs bench paper-nbayes clean
+.PHONY: help demo test test-bare test-long check format docs bench paper-uci clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -61,8 +61,12 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/measures.py
 
-paper-nbayes: $(VENV)/.installed-dev  ## re-run table S4 of the paper: naive Bayes on UCI data
-	$(ONE_THREAD) $(BIN)/python experiments/uci/naive_bayes.py
+$(VENV)/.installed-experiments: $(BIN)/python pyproject.toml
+	$(BIN)/$(PIP) --editable ".[experiments]"
+	@touch $@ $(VENV)/.installed
+
+paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
+	$(ONE_THREAD) $(BIN)/python -m experiments.uci
 
 clean:  ## remove what the commands made
 	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated build dist

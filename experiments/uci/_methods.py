@@ -1,6 +1,7 @@
-"""The seven methods of the comparison, as the paper's code has them."""
+"""The seven methods of the comparison as the paper's code has them, and one of its mistakes."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,55 +18,101 @@ from dircal import (
     TemperatureScaling,
 )
 
-__all__ = ["METHODS"]
+__all__ = ["LEGACY", "METHODS", "PAPER_METHODS"]
 
-Rows = npt.NDArray[np.intp]
-Make = Callable[[Rows, tuple[Rows, Rows]], Any]
-"""From the classes and one pair (rows to fit, rows to choose on) to a calibrator."""
+FloatArray = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
 
 # The paper's floor for probabilities before the logarithm.
 _FLOOR = float(np.finfo(np.float64).tiny)
 
 
-class _FitPart:
-    """A calibrator without hyperparameters, fitted on the first of the two parts."""
+@dataclass(frozen=True)
+class Part:
+    """Scores of one classifier and the true labels."""
 
-    def __init__(self, calibrator: Any, rows: Rows) -> None:
-        self.calibrator = calibrator
-        self.rows = rows
-
-    def fit(self, scores: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> Any:
-        """Fit, and hand over to the calibrator itself."""
-        return self.calibrator.fit(scores[self.rows], y[self.rows])
+    scores: FloatArray
+    y: Labels
 
 
-def _fixed(make: Callable[[Rows], Any]) -> Make:
-    return lambda classes, pair: _FitPart(make(classes), pair[0])
+@dataclass(frozen=True)
+class Given:
+    """What a method may learn from: rows to fit on, and rows to choose hyperparameters on."""
+
+    classes: Labels
+    fit: Part
+    choose: Part
 
 
-def _binned(strategy: str) -> Make:
-    """Numbers of bins are chosen for each class by itself."""
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted calibrator, and what was chosen in text."""
 
-    def make(classes: Rows, pair: tuple[Rows, Rows]) -> Any:
-        histogram = HistogramCalibrator(strategy=strategy, classes=classes)  # type: ignore[arg-type]
-        return OneVsRestCalibrator(CalibratorCV(histogram, "paper_uci", cv=[pair]))
-
-    return make
+    calibrator: Any
+    chosen: str = ""
 
 
-def _dirichlet(classes: Rows, pair: tuple[Rows, Rows]) -> Any:
-    calibrator = DirichletCalibrator(penalty="l2_reference", classes=classes, clip=_FLOOR)
+Method = Callable[[Given], Fitted]
+
+
+def _plain(make: Callable[[Labels], Any]) -> Method:
+    """A calibrator without hyperparameters."""
+    return lambda given: Fitted(make(given.classes).fit(given.fit.scores, given.fit.y))
+
+
+def _search(given: Given, calibrator: Any) -> Any:
+    """The paper's grid, with the rows of the two parts one after the other."""
+    n_fit = len(given.fit.y)
+    pair = (np.arange(n_fit), np.arange(n_fit, n_fit + len(given.choose.y)))
     return CalibratorCV(calibrator, "paper_uci", cv=[pair])
 
 
-METHODS: dict[str, Make] = {
+def _fit_search(given: Given, search: Any) -> Any:
+    scores = np.concatenate([given.fit.scores, given.choose.scores])
+    return search.fit(scores, np.concatenate([given.fit.y, given.choose.y]))
+
+
+def _dirichlet(given: Given) -> Fitted:
+    calibrator = DirichletCalibrator(penalty="l2_reference", classes=given.classes, clip=_FLOOR)
+    search = _fit_search(given, _search(given, calibrator))
+    return Fitted(search, f"{search.best_params_['lam']:g}")
+
+
+def _binned(strategy: Any) -> Method:
+    """Numbers of bins are chosen for each class by itself."""
+
+    def fit(given: Given) -> Fitted:
+        histogram = HistogramCalibrator(strategy=strategy, classes=given.classes)
+        all_classes = _fit_search(given, OneVsRestCalibrator(_search(given, histogram)))
+        chosen = [one.best_params_["n_bins"] for one in all_classes.calibrators_]
+        return Fitted(all_classes, " ".join(map(str, chosen)))
+
+    return fit
+
+
+def _temperature(given: Given) -> Fitted:
+    map_ = TemperatureScaling(classes=given.classes, clip=_FLOOR)
+    return Fitted(map_.fit(given.fit.scores, given.fit.y))
+
+
+def _legacy_temperature(given: Given) -> Fitted:
+    """As published: a zero made the gradient NaN, and the temperature stayed at 1."""
+    if (given.fit.scores == 0.0).any():
+        return METHODS["Uncal"](given)
+    return _temperature(given)
+
+
+METHODS: dict[str, Method] = {
     "DirL2": _dirichlet,
-    "Beta": _fixed(
+    "Beta": _plain(
         lambda classes: OneVsRestCalibrator(BetaCalibrator(classes=classes, clip=_FLOOR))
     ),
     "FreqB": _binned("frequency"),
-    "Isot": _fixed(lambda classes: OneVsRestCalibrator(IsotonicCalibrator(classes=classes))),
+    "Isot": _plain(lambda classes: OneVsRestCalibrator(IsotonicCalibrator(classes=classes))),
     "WidB": _binned("width"),
-    "TempS": _fixed(lambda classes: TemperatureScaling(classes=classes, clip=_FLOOR)),
-    "Uncal": _fixed(lambda classes: IdentityCalibrator(classes=classes)),
+    "TempS": _temperature,
+    "Uncal": _plain(lambda classes: IdentityCalibrator(classes=classes)),
+    "TempS-2019": _legacy_temperature,
 }
+LEGACY = "TempS-2019"
+PAPER_METHODS = tuple(name for name in METHODS if name != LEGACY)

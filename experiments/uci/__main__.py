@@ -1,0 +1,91 @@
+"""The command: ``python -m experiments.uci``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import joblib
+from rich.console import Console
+
+from ._classifiers import CLASSIFIERS
+from ._data import DATASETS, MissingDatasetError
+from ._files import Cache
+from ._grid import QUICK_CLASSIFIERS, QUICK_DATASETS, cells
+from ._results import Results
+from ._run import STAGES, Plan, run
+
+HERE = Path(__file__).parent
+AFTER = ("tables", "compare")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--datasets", help="Names with commas between them.  [default: all 21]")
+@click.option("--classifiers", help="Names with commas between them.  [default: all 11]")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 5),
+    help="Times the five test folds are drawn.  [default: as in the committed results]",
+)
+@click.option("--quick", is_flag=True, help="3 datasets, 3 classifiers, once; a minute or two.")
+@click.option("--stage", "stages", multiple=True, type=click.Choice([*STAGES, *AFTER]))
+@click.option("--jobs", type=int, default=-1, help="Processes.  [default: one for each core]")
+@click.option("--backend", help="A joblib backend, such as loky or dask.")
+@click.option("--results", type=click.Path(path_type=Path), help="Folder of the tables.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Folder of the probabilities.")
+def main(
+    datasets: str | None,
+    classifiers: str | None,
+    repetitions: int | None,
+    quick: bool,
+    stages: Sequence[str],
+    jobs: int,
+    backend: str | None,
+    results: Path | None,
+    cache: Path | None,
+) -> None:
+    """Re-run the paper's experiment on UCI data and lay its tables beside the printed ones.
+
+    What the tables have already is not run again: after a clone this rebuilds them and the page
+    from the committed rows. To run everything anew, name new folders for results and cache. A run
+    that is stopped, at any moment, goes on where it was.
+    """
+    console = Console()
+    if quick:
+        datasets, classifiers = ",".join(QUICK_DATASETS), ",".join(QUICK_CLASSIFIERS)
+        repetitions = 1
+        results = results or HERE / "cache" / "quick" / "results"
+        cache = cache or HERE / "cache" / "quick"
+    folder = Results(results or HERE / "results")
+    chosen = cells(
+        _names("--datasets", datasets, DATASETS),
+        _names("--classifiers", classifiers, tuple(CLASSIFIERS)),
+        repetitions,
+    )
+    plan = Plan(
+        list(chosen),
+        Cache(cache or HERE / "cache"),
+        folder,
+        Results(HERE / "results"),
+        [one for one in STAGES if one in (stages or STAGES)],
+    )
+    try:
+        with joblib.parallel_config(backend=backend or "loky", n_jobs=jobs):
+            run(plan, console)
+    except MissingDatasetError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _names(option: str, given: str | None, known: Sequence[str]) -> Sequence[str]:
+    """Split names at commas and refuse unknown ones."""
+    if given is None:
+        return known
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        wrong = ", ".join(unknown) or "nothing"
+        raise click.BadParameter(f"{wrong} is not among {', '.join(known)}.", param_hint=option)
+    return names
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Stage two: fit every method on the stored probabilities and measure its test predictions."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal import calibration_test, metrics
+
+from ._data import Dataset, load
+from ._files import Cache, read_predictions, reason, write_arrays, write_json
+from ._grid import EXAMPLES, Cell
+from ._methods import METHODS, Fitted, Given, Part
+from ._splits import inner_splits, outer_split
+from ._versions import versions
+
+__all__ = ["HIGHER_IS_BETTER", "MEASURES", "calibrate"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_DRAWS = 1000
+
+
+class _Scored:
+    """The measures of one matrix of test probabilities."""
+
+    def __init__(self, dataset: Dataset, cell: Cell, rows: npt.NDArray[np.intp]) -> None:
+        self._y = dataset.y[rows]
+        self._classes = np.arange(dataset.n_classes)
+        # All methods of a cell meet the same draws of labels.
+        self._seed = 1000 * cell.repetition + cell.fold
+
+    def __call__(self, name: str, proba: FloatArray) -> float:
+        return _MEASURES[name](self, proba)
+
+    def measure(self, function: Callable[..., float], proba: FloatArray, **options: str) -> float:
+        return function(self._y, proba, classes=self._classes, **options)
+
+    def pvalue(self, statistic: str, proba: FloatArray, **options: str) -> float:
+        test = calibration_test(
+            self._y,
+            proba,
+            statistic=statistic,  # type: ignore[arg-type]
+            n_resamples=_DRAWS,
+            random_state=self._seed,
+            classes=self._classes,
+            **options,  # type: ignore[arg-type]
+        )
+        return test.pvalue
+
+
+# As in the paper's tables: Brier by n·k, cw-ECE in the bins of the code, MCE over all classes
+# together. cw-ECE is the mean over classes of the paper's formula; its tables print the sum.
+_MEASURES: dict[str, Callable[[_Scored, FloatArray], float]] = {
+    "accuracy": lambda s, p: s.measure(metrics.accuracy, p),
+    "log-loss": lambda s, p: s.measure(metrics.log_loss, p),
+    "Brier": lambda s, p: s.measure(metrics.brier_score, p, normalisation="classes"),
+    "MCE": lambda s, p: s.measure(metrics.maximum_calibration_error, p, over="classes"),
+    "conf-ECE": lambda s, p: s.measure(metrics.confidence_ece, p),
+    "cw-ECE": lambda s, p: s.measure(metrics.classwise_ece, p, binning="paper_table"),
+    "p-conf-ECE": lambda s, p: s.pvalue("confidence_ece", p),
+    "p-cw-ECE": lambda s, p: s.pvalue("classwise_ece", p, binning="paper_table"),
+}
+MEASURES = tuple(_MEASURES)
+HIGHER_IS_BETTER = ("accuracy", "p-conf-ECE", "p-cw-ECE")
+
+
+def calibrate(cache: Cache, cell: Cell, methods: Iterable[str]) -> None:
+    """Fit the methods on one cell; each leaves its measures, choices and seconds."""
+    missing = [name for name in methods if not cache.outcome(cell, name).exists()]
+    if not missing or not cache.predictions(cell).exists():
+        return
+    dataset = load(cell.dataset)
+    predictions, _ = read_predictions(cache.predictions(cell))
+    _, test = outer_split(dataset, cell.repetition, cell.fold)
+    given = list(_given(dataset, cell, predictions))
+    score = _Scored(dataset, cell, test)
+    for name in missing:
+        try:
+            outcome, proba = _run(name, given, predictions[:, test], score)
+        except Exception as error:
+            write_json(cache.no_outcome(cell, name), {"reason": reason(error)})
+            continue
+        if (cell.dataset, cell.classifier) in EXAMPLES:
+            write_arrays(cache.calibrated(cell, name), proba=proba, y=dataset.y[test])
+        write_json(cache.outcome(cell, name), outcome)
+
+
+def _run(
+    name: str, given: list[Given], scores: FloatArray, score: _Scored
+) -> tuple[dict[str, Any], FloatArray]:
+    """Fit one method three times; what comes of it, and its probabilities of the test rows."""
+    began = time.process_time()
+    with warnings.catch_warnings():
+        # Optima at infinity and edges of the paper's grids are no news here.
+        warnings.simplefilter("ignore")
+        fitted = [METHODS[name](one) for one in given]
+        proba = _mean_prediction(fitted, scores)
+    fitting = time.process_time() - began
+    outcome = {
+        "measures": {measure: score(measure, proba) for measure in MEASURES},
+        "chosen": "; ".join(one.chosen for one in fitted if one.chosen),
+        "seconds": fitting,
+        "seconds_with_measures": time.process_time() - began,
+        "versions": versions(),
+    }
+    return outcome, proba
+
+
+def _given(dataset: Dataset, cell: Cell, predictions: FloatArray) -> Iterator[Given]:
+    """What the methods learn from, for each of the three classifiers.
+
+    Hyperparameters are chosen on the rows that trained the classifier, optimistic as its
+    predictions are there: so it was done.
+    """
+    classes = np.arange(dataset.n_classes)
+    splits = inner_splits(dataset, cell.repetition, cell.fold)
+    for scores, split in zip(predictions, splits, strict=True):
+        fit, choose = (Part(scores[rows], dataset.y[rows]) for rows in (split.fits, split.trains))
+        yield Given(classes, fit, choose)
+
+
+def _mean_prediction(fitted: list[Fitted], scores: FloatArray) -> FloatArray:
+    """The average over the three pairs of classifier and calibrator."""
+    members = zip(fitted, scores, strict=True)
+    total = sum(one.calibrator.predict_proba(rows) for one, rows in members)
+    mean: FloatArray = total / len(fitted)
+    return mean

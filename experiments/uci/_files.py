@@ -1,0 +1,96 @@
+"""Where the first two stages leave their files. A file is whole or not there."""
+
+import io
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._grid import Cell
+
+__all__ = [
+    "Cache",
+    "read_json",
+    "read_predictions",
+    "reason",
+    "write_arrays",
+    "write_json",
+    "write_whole",
+]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Probabilities and outcomes of every cell, in a folder outside version control."""
+
+    folder: Path
+
+    def predictions(self, cell: Cell) -> Path:
+        """Probabilities (3, n, k) of the three classifiers for all rows of the dataset."""
+        return self._path("predictions", cell, "npz")
+
+    def no_predictions(self, cell: Cell) -> Path:
+        """Why the classifier could not be trained."""
+        return self._path("predictions", cell, "json")
+
+    def outcome(self, cell: Cell, method: str) -> Path:
+        """Measures of one method."""
+        return self._path("outcomes", cell, f"{method}.json")
+
+    def no_outcome(self, cell: Cell, method: str) -> Path:
+        """Why the method could not be fitted or measured."""
+        return self._path("outcomes", cell, f"{method}.failure.json")
+
+    def calibrated(self, cell: Cell, method: str) -> Path:
+        """Probabilities (m, k) of the test rows; kept for the examples only."""
+        return self._path("outcomes", cell, f"{method}.npz")
+
+    def _path(self, stage: str, cell: Cell, ending: str) -> Path:
+        name = f"{cell.repetition}-{cell.fold}.{ending}"
+        return self.folder / stage / cell.dataset / cell.classifier / name
+
+
+def reason(error: Exception) -> str:
+    """Why something failed, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write under another name first, so that a killed process leaves no half of a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a small file that people can read."""
+    write_whole(path, json.dumps(content, indent=1).encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read what `write_json` wrote."""
+    content: dict[str, Any] = json.loads(path.read_bytes())
+    return content
+
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """Write arrays as they are."""
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    write_whole(path, packed.getvalue())
+
+
+def read_predictions(path: Path) -> tuple[FloatArray, float]:
+    """Probabilities (3, n, k), and the seconds that training took."""
+    with np.load(path, allow_pickle=False) as stored:
+        return stored["proba"], float(stored["seconds"])
