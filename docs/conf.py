@@ -51,7 +51,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": []}
+html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": [], "experiments/*": []}
 
 
 THIN = '<mspace width="0.17em"/>'

@@ -8,11 +8,15 @@ import joblib
 from rich.console import Console
 
 from ._classifiers import CLASSIFIERS
+from ._compare import compare
 from ._data import DATASETS, MissingDatasetError
 from ._files import Cache
 from ._grid import QUICK_CLASSIFIERS, QUICK_DATASETS, cells
+from ._page import write_page
 from ._results import Results
 from ._run import STAGES, Plan, run
+from ._summary import show_summary
+from ._tables import make_tables
 
 HERE = Path(__file__).parent
 AFTER = ("tables", "compare")
@@ -27,7 +31,13 @@ AFTER = ("tables", "compare")
     help="Times the five test folds are drawn.  [default: as in the committed results]",
 )
 @click.option("--quick", is_flag=True, help="3 datasets, 3 classifiers, once; a minute or two.")
-@click.option("--stage", "stages", multiple=True, type=click.Choice([*STAGES, *AFTER]))
+@click.option(
+    "--stage",
+    "stages",
+    multiple=True,
+    type=click.Choice([*STAGES, *AFTER]),
+    help="Run this stage only; can be given several times.  [default: all]",
+)
 @click.option("--jobs", type=int, default=-1, help="Processes.  [default: one for each core]")
 @click.option("--backend", help="A joblib backend, such as loky or dask.")
 @click.option("--results", type=click.Path(path_type=Path), help="Folder of the tables.")
@@ -50,6 +60,7 @@ def main(
     that is stopped, at any moment, goes on where it was.
     """
     console = Console()
+    chosen_stages = stages or (*STAGES, *AFTER)
     if quick:
         datasets, classifiers = ",".join(QUICK_DATASETS), ",".join(QUICK_CLASSIFIERS)
         repetitions = 1
@@ -66,13 +77,22 @@ def main(
         Cache(cache or HERE / "cache"),
         folder,
         Results(HERE / "results"),
-        [one for one in STAGES if one in (stages or STAGES)],
+        chosen_stages,
     )
     try:
         with joblib.parallel_config(backend=backend or "loky", n_jobs=jobs):
             run(plan, console)
     except MissingDatasetError as error:
         raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        console.print("\nStopped. The same command goes on from here.")
+        raise SystemExit(130) from None
+    if "tables" in chosen_stages:
+        make_tables(folder)
+    if "compare" in chosen_stages:
+        compare(folder)
+        write_page(folder)
+        show_summary(folder, console)
 
 
 def _names(option: str, given: str | None, known: Sequence[str]) -> Sequence[str]:

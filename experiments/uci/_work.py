@@ -89,5 +89,9 @@ def run_all(function: Callable[..., None], calls: Sequence[tuple[Any, ...]]) -> 
     Results travel through files only, so that workers may be anywhere that sees them.
     """
     jobs = (joblib.delayed(function)(*call) for call in calls)
-    parallel = joblib.Parallel(return_as="generator_unordered")
+    try:
+        parallel = joblib.Parallel(return_as="generator_unordered")
+    except ValueError:
+        # Some backends hand over everything at the end.
+        parallel = joblib.Parallel()
     yield from parallel(jobs)

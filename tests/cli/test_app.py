@@ -45,3 +45,27 @@ def test_without_the_extra_it_says_what_to_install():
     assert result.returncode == 1
     assert "pip install 'dircal[cli]'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+class TestReproduce:
+    def test_help_has_an_example(self):
+        result = CliRunner().invoke(app, ["reproduce", "--help"])
+        assert result.exit_code == 0
+        assert "Example: dircal reproduce uci --quick" in result.output
+
+    def test_arguments_and_exit_code_are_handed_over(self, capfd):
+        result = CliRunner().invoke(app, ["reproduce", "uci", "--datasets", "sonar"])
+        assert result.exit_code == 2
+        assert "sonar is not among abalone, " in capfd.readouterr().err
+
+    def test_without_a_checkout_it_says_so(self, monkeypatch, tmp_path):
+        monkeypatch.setattr("dircal.cli._reproduce._checkout", lambda: tmp_path)
+        result = CliRunner().invoke(app, ["reproduce", "uci"])
+        assert result.exit_code == 2
+        assert "Clone the repository" in result.output
+
+    def test_without_the_extra_it_says_what_to_install(self, monkeypatch):
+        monkeypatch.setattr("dircal.cli._reproduce.find_spec", lambda name: None)
+        result = CliRunner().invoke(app, ["reproduce", "uci"])
+        assert result.exit_code == 2
+        assert "pip install 'dircal[experiments]'" in " ".join(result.output.split())

@@ -6,6 +6,7 @@ from rich.console import Console
 from dircal import __version__
 from dircal.cli._demo import DATASET, run_classifiers
 from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
+from dircal.cli._reproduce import run_experiment
 
 __all__ = ["app"]
 
@@ -28,3 +29,19 @@ def demo() -> None:
     for result in run_classifiers():
         show_classifier(console, result)
     show_reading(console)
+
+
+@app.group(epilog="Example: dircal reproduce uci --quick")
+def reproduce() -> None:
+    """Re-run an experiment of the paper, in a checkout of the repository."""
+
+
+@reproduce.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    short_help="21 datasets, 11 classifiers, 7 methods; --help lists the options.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def uci(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Hand the arguments to the experiment on UCI data."""
+    context.exit(run_experiment("uci", arguments))

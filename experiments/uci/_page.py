@@ -1,0 +1,278 @@
+"""The tables as one page for people, ours beside the printed numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ._calibrate import MEASURES
+from ._classifiers import CLASSIFIERS
+from ._compare import FAR_APART
+from ._data import DATASETS
+from ._files import write_whole
+from ._methods import METHODS, PAPER_METHODS
+from ._results import Results
+from ._study import Study
+
+__all__ = ["write_page"]
+
+_TITLES = {
+    "accuracy": "Accuracy (table S5)",
+    "log-loss": "Log-loss (tables 2 and S6)",
+    "Brier": "Brier score (table S7)",
+    "MCE": "Maximum calibration error (table S8)",
+    "conf-ECE": "Confidence-ECE (table S9)",
+    "cw-ECE": "Classwise-ECE (table S10)",
+    "p-conf-ECE": "p-value of confidence-ECE (table S11)",
+    "p-cw-ECE": "p-value of classwise-ECE (tables 1 and S12)",
+}
+
+_SHAPE = ("n_samples", "n_features", "n_classes")
+
+
+def write_page(results: Results) -> None:
+    """Fill the template with what the tables say."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    page = environment.get_template("page.md.j2").render(_contents(results))
+    write_whole(results.folder / "page.md", page.encode())
+
+
+def _contents(results: Results) -> dict[str, Any]:
+    study = Study(results)
+    tables = {path.stem: results.read(f"tables/{path.name}") for path in _csv(results, "tables")}
+    compared = {
+        path.stem: results.read(f"compare/{path.name}") for path in _csv(results, "compare")
+    }
+    orders, claims = compared["orders"], compared["claims"]
+    kept = orders[orders["kept"] == "yes"]["temperature"].value_counts()
+    cells = results.read("cells.csv")
+    once = cells[cells["repetition"] == 0]
+    classifiers = tables["classifiers"]
+    return {
+        "n_pairs": len(study.means),
+        "n_nominal": len(DATASETS) * len(CLASSIFIERS),
+        "repetitions": _repetitions(study),
+        "versions": "; ".join(sorted(set(study.rows["versions"]))),
+        "n_yes": int((claims["holds"] == "yes").sum()),
+        "n_claims": int((claims["holds"] != "").sum()),
+        "far_apart": FAR_APART,
+        "n_far": int((orders["temperature"] == "converged").sum()),
+        "n_kept": kept.get("converged", 0),
+        "n_kept_legacy": kept.get("2019", 0),
+        "findings": _findings(study),
+        "average_ranks": _average_ranks(tables["ranks"]),
+        "tests": _tests(tables["tests"]),
+        "rank_tables": [
+            {"title": title, "table": _rank_table(tables["ranks"], measure)}
+            for measure, title in _TITLES.items()
+        ],
+        "naive_bayes": _naive_bayes(tables["naive_bayes"]),
+        "naive_bayes_text": _naive_bayes_text(study),
+        "naive_bayes_gaps": _markdown(compared["naive_bayes"]),
+        "examples": _examples(tables["examples"]),
+        "passed_methods": _passed(tables["passed"], "method"),
+        "passed_classifiers": _passed(tables["passed"], "classifier"),
+        "hyperparameters": _hyperparameters(tables["hyperparameters"]),
+        "n_classifier_datasets": classifiers["n"].iloc[0],
+        "classifier_difference": f"{float(classifiers['critical_difference'].iloc[0]):.2f}",
+        "classifiers": _classifiers(classifiers),
+        "calibrate_minutes": f"{once['calibrate_seconds'].sum() / 60:.0f}",
+        "train_minutes": f"{once['train_seconds'].sum() / 60:.0f}",
+        "seconds": _markdown(tables["seconds"].drop(columns="one_repetition").round(3)),
+        "datasets": _datasets(tables["datasets"]),
+        "claims": _markdown(claims),
+        "orders": _orders(orders),
+        "deviations": _markdown(compared["deviations"].round(2)),
+        "failures": _failures(results.read("failures.csv")),
+    }
+
+
+def _csv(results: Results, folder: str) -> list[Path]:
+    return sorted((results.folder / folder).glob("*.csv"))
+
+
+def _repetitions(study: Study) -> str:
+    """Which pairs were repeated how often."""
+    counts = study.repetitions
+    if counts.nunique() == 1:
+        return {1: "once", 5: "five times"}.get(counts.iloc[0], f"{counts.iloc[0]} times")
+    often = counts[counts == counts.max()]
+    whole = often.groupby("dataset").size()
+    datasets = list(whole[whole == counts.groupby("dataset").size()].index)
+    single = [f"{c} on {d}" for d, c in often.index if d not in datasets and c != "nbayes"]
+    told = f"once, but {counts.max()} times for naive Bayes"
+    if single:
+        told += f", for {', '.join(single)}"
+    return told + (f", and for all classifiers on {', '.join(datasets)}" if datasets else "")
+
+
+def _findings(study: Study) -> list[str]:
+    """What a reader wants to know first."""
+    lines = []
+    for measure in MEASURES:
+        ranking = study.ranking(measure)
+        best, group = ranking.order[0], ranking.among_best()
+        others = [name for name in ranking.order if name in group and name != best]
+        told = f"{measure}: best is {best} with an average rank of {ranking.ranks[best]:.2f}"
+        if best != "DirL2":
+            told += f"; DirL2 comes {_ordinal(ranking.order.index('DirL2') + 1)}"
+            told += f" with {ranking.ranks['DirL2']:.2f}"
+        worse = f"not significantly worse: {', '.join(others)}" if others else "significantly so"
+        lines.append(f"{told} ({worse}).")
+    return lines
+
+
+def _ordinal(position: int) -> str:
+    return f"{position}{({1: 'st', 2: 'nd', 3: 'rd'}).get(position, 'th')}"
+
+
+def _both(ours: float, theirs: object, digits: int = 1) -> str:
+    return f"**{ours:.{digits}f}**" + (
+        "" if theirs == "" else f" ({float(str(theirs)):.{digits}f})"
+    )
+
+
+def _average_ranks(ranks: pd.DataFrame) -> str:
+    own = ranks[(ranks["classifier"] == "average") & (ranks["temperature"] == "converged")]
+    legacy = ranks[
+        (ranks["classifier"] == "average")
+        & (ranks["temperature"] == "2019")
+        & (ranks["method"] == "TempS")
+    ].set_index("measure")["rank"]
+    lines = []
+    for measure, lines_of in own.groupby("measure", sort=False):
+        cells = [_both(rank, theirs, 2) for rank, theirs in _columns(lines_of)]
+        lines.append([measure, lines_of["n"].iloc[0], *cells, f"{legacy[measure]:.2f}"])
+    return _markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, "TempS-2019"]))
+
+
+def _columns(lines: pd.DataFrame) -> list[tuple[float, float]]:
+    table = lines.set_index("method").loc[list(PAPER_METHODS)]
+    return list(zip(table["rank"], table["printed"], strict=True))
+
+
+def _rank_table(ranks: pd.DataFrame, measure: str) -> str:
+    own = ranks[(ranks["measure"] == measure) & (ranks["temperature"] == "converged")]
+    lines = []
+    for classifier, lines_of in own.groupby("classifier", sort=False):
+        digits = 2 if classifier == "average" else 1
+        cells = [_both(rank, theirs, digits) for rank, theirs in _columns(lines_of)]
+        lines.append([classifier, lines_of["n"].iloc[0], *cells])
+    return _markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS]))
+
+
+def _tests(tests: pd.DataFrame) -> str:
+    own = tests[(tests["classifier"] == "average") & (tests["temperature"] == "converged")]
+    return _markdown(own.drop(columns=["temperature", "classifier"]))
+
+
+def _naive_bayes(table: pd.DataFrame) -> str:
+    lines = []
+    for dataset, own in table.groupby("dataset", sort=False):
+        cells = {
+            method: _both(value, theirs, 2)
+            for method, value, theirs in zip(
+                own["method"], own["value"], own["printed"], strict=True
+            )
+        }
+        lines.append([dataset, *(cells[name] for name in (*PAPER_METHODS, "TempS-2019"))])
+    return _markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, "TempS-2019"]))
+
+
+def _naive_bayes_text(study: Study) -> str:
+    told = []
+    for temperature, name in (("converged", "With our temperature"), ("2019", "With that of 2019")):
+        found = study.ranking("log-loss", temperature, "nbayes")  # type: ignore[arg-type]
+        ranks = ", ".join(f"{method} {found.ranks[method]:.2f}" for method in found.order)
+        groups = " | ".join(" ~ ".join(group) for group in found.groups())
+        told.append(
+            f"{name}: Friedman's statistic is {found.statistic:.1f} (printed 73.8), p = "
+            f"{found.pvalue:.3g} (6.71e-14), N = {found.n} (20); average ranks {ranks}; critical "
+            f"difference {found.difference:.2f}; groups {groups}."
+        )
+    told.append(
+        "Printed average ranks: DirL2 1.05, Beta 3.40, FreqB 3.40, Isot 3.95, WidB 4.40, TempS "
+        "5.53, Uncal 6.28."
+    )
+    return "\n\n".join(told)
+
+
+def _examples(table: pd.DataFrame) -> str:
+    lines = []
+    by = ["table", "dataset", "classifier", "measure"]
+    for key, own in table.groupby(by, sort=False):
+        own = own.set_index("method").loc[list(PAPER_METHODS)]
+        cells = [_both(v, p, 2) for v, p in zip(own["value"], own["printed"], strict=True)]
+        lines.append([*key, *cells])
+    return _markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS]))
+
+
+def _passed(table: pd.DataFrame, by: str) -> str:
+    own = table[table["by"] == by].pivot(index="name", columns="measure", values="share")
+    own = own.loc[[name for name in (*METHODS, *CLASSIFIERS) if name in own.index]]
+    text = own.map(lambda share: f"{share:.1%}").reset_index(names=by)
+    return _markdown(text)
+
+
+def _hyperparameters(table: pd.DataFrame) -> str:
+    parts = []
+    for method, own in table.groupby("method", sort=False):
+        cells = [f"{share:.1%}" for share in own["share"]]
+        parts.append(_markdown(pd.DataFrame([[method, *cells]], columns=["", *own["value"]])))
+    return "\n\n".join(parts)
+
+
+def _classifiers(table: pd.DataFrame) -> str:
+    table = table.assign(
+        text=[
+            f"**{rank:.1f}**" if best else f"{rank:.1f}"
+            for rank, best in zip(table["rank"], table["among_best"], strict=True)
+        ]
+    )
+    wide = table.pivot(index="measure", columns="classifier", values="text")
+    present = [name for name in CLASSIFIERS if name in wide.columns]
+    return _markdown(wide.loc[list(MEASURES), present].reset_index())
+
+
+def _datasets(table: pd.DataFrame) -> str:
+    lines = []
+    for line in table.to_dict("records"):
+        same = all(line[name] == line[f"{name}_printed"] for name in _SHAPE)
+        often = sorted({line["fewest_repetitions"], line["most_repetitions"]})
+        told = [line[name] for name in _SHAPE]
+        repeated = " to ".join(map(str, often))
+        known = "yes" if same else "no"
+        lines.append([line["dataset"], *told, known, line["classifiers"], repeated])
+    columns = ["dataset", "rows", "features", "classes", "as printed", "classifiers", "repetitions"]
+    return _markdown(pd.DataFrame(lines, columns=columns))
+
+
+def _orders(orders: pd.DataFrame) -> str:
+    lost = orders[(orders["kept"] == "no") & (orders["temperature"] == "converged")]
+    if lost.empty:
+        return "None."
+    return _markdown(lost.drop(columns=["temperature", "kept"]))
+
+
+def _failures(failures: pd.DataFrame) -> str:
+    if failures.empty:
+        return "Every classifier completed every dataset, and every method every cell."
+    by = ["dataset", "classifier", "method", "reason"]
+    return _markdown(failures.groupby(by).size().reset_index(name="cells"))
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """A table in Markdown."""
+    lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
+    lines += [list(map(str, line)) for line in table.itertuples(index=False, name=None)]
+    return "\n".join(f"| {' | '.join(_escape(cell) for cell in line)} |" for line in lines)
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("~", "\\~")

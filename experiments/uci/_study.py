@@ -1,0 +1,151 @@
+"""What the rows say: means over folds, ranks over pairs, and what is more than chance."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from dircal import critical_difference, friedman
+from dircal.inference import rank_groups
+
+from ._calibrate import HIGHER_IS_BETTER, MEASURES
+from ._methods import LEGACY, METHODS, PAPER_METHODS
+from ._results import Results
+
+__all__ = ["ALPHA_FRIEDMAN", "NOT_ALL_CLASSIFIERS", "PASS", "Ranking", "Study", "Temperature"]
+
+ALPHA_FRIEDMAN = 0.005
+PASS = 0.05
+"""A test is passed with a p-value above this."""
+NOT_ALL_CLASSIFIERS = ("libras-movement", "mfeat-karhunen", "shuttle", "yeast")
+"""Datasets that the paper's comparison of classifiers leaves out."""
+
+Temperature = Literal["converged", "2019"]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Average ranks of several methods over several datasets or pairs."""
+
+    ranks: pd.Series
+    n: int
+    statistic: float
+    pvalue: float
+    difference: float
+
+    @classmethod
+    def of(cls, values: pd.DataFrame, measure: str, posthoc: str = "bonferroni_dunn") -> "Ranking":
+        """Rank the columns in every row; values that differ by rounding only are equal."""
+        best: Literal["highest", "lowest"] = "highest" if measure in HIGHER_IS_BETTER else "lowest"
+        result = friedman(values.to_numpy().round(12), best=best)
+        difference = critical_difference(
+            values.shape[1],
+            len(values),
+            method=posthoc,  # type: ignore[arg-type]
+        )
+        ranks = pd.Series(result.average_ranks, index=values.columns)
+        return cls(ranks, len(values), result.statistic, result.pvalue, difference)
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the paper would go on to compare the methods in pairs."""
+        return self.pvalue < ALPHA_FRIEDMAN
+
+    @property
+    def order(self) -> list[str]:
+        """Best first."""
+        return list(self.ranks.sort_values(kind="stable").index)
+
+    def groups(self) -> list[list[str]]:
+        """Methods that do not differ by more than the critical difference."""
+        if not self.is_significant:
+            return [self.order]
+        found = rank_groups(self.ranks.to_numpy(), self.difference)
+        return [[self.ranks.index[i] for i in group] for group in found]
+
+    def among_best(self) -> list[str]:
+        """Methods that do not differ from the best one."""
+        return self._near(self.ranks - self.ranks.min())
+
+    def among_worst(self) -> list[str]:
+        """Methods that do not differ from the worst one."""
+        return self._near(self.ranks.max() - self.ranks)
+
+    def _near(self, gaps: pd.Series) -> list[str]:
+        reach = self.difference if self.is_significant else np.inf
+        return list(gaps[gaps <= reach + 1e-12].index)
+
+
+class Study:
+    """All rows, with the questions that the tables ask of them."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.rows = results.all_rows()
+
+    @cached_property
+    def means(self) -> pd.DataFrame:
+        """Mean over the test folds: a line for each finished pair, columns (measure, method)."""
+        by = ["dataset", "classifier", "measure", "method"]
+        folds = self.rows.groupby(by)["value"]
+        count = folds.size().unstack(["measure", "method"])
+        complete = count.eq(count.iloc[:, 0], axis=0).all(axis=1) & (count.iloc[:, 0] % 5 == 0)
+        means: pd.DataFrame = folds.mean().unstack(["measure", "method"])[complete]
+        return means
+
+    @cached_property
+    def repetitions(self) -> pd.Series:
+        """How often the five folds were drawn for each pair."""
+        return self.rows.groupby(["dataset", "classifier"])["repetition"].nunique()
+
+    def values(self, measure: str, temperature: Temperature = "converged") -> pd.DataFrame:
+        """Means of the paper's seven methods, with either temperature scaling as TempS."""
+        table = self.means[measure]
+        if temperature == "2019":
+            table = table.assign(TempS=table[LEGACY])
+        return table[list(PAPER_METHODS)]
+
+    def ranking(
+        self,
+        measure: str,
+        temperature: Temperature = "converged",
+        classifier: str | None = None,
+    ) -> Ranking:
+        """Ranks of the seven methods over all pairs or those of one classifier."""
+        values = self.values(measure, temperature)
+        if classifier is not None:
+            values = values[values.index.get_level_values("classifier") == classifier]
+        return Ranking.of(values, measure)
+
+    def ranking_of_classifiers(self, measure: str) -> Ranking:
+        """Ranks of the uncalibrated classifiers over the datasets of the paper's comparison."""
+        values = self.means[measure]["Uncal"].unstack("classifier")
+        kept = [name for name in values.index if name not in NOT_ALL_CLASSIFIERS]
+        return Ranking.of(values.loc[kept].dropna(), measure, "nemenyi")
+
+    def passed(self, measure: str, by: str) -> pd.Series:
+        """Share of passed tests; every pair counts once, however often it was repeated."""
+        rows = self.rows[self.rows["measure"] == measure]
+        if by == "classifier":
+            rows = rows[rows["method"] == "Uncal"]
+        share = (rows["value"] > PASS).groupby(
+            [rows["dataset"], rows["classifier"], rows["method"]]
+        )
+        return share.mean().groupby(by).mean().sort_values(ascending=False)
+
+    def chosen(self, method: str) -> pd.Series:
+        """How often each hyperparameter was chosen, in the first repetition of every pair."""
+        rows = self.rows[(self.rows["method"] == method) & (self.rows["repetition"] == 0)]
+        texts = rows[rows["measure"] == MEASURES[0]]["chosen"]
+        values = texts.str.split(r"[; ]+", regex=True).explode().astype(float)
+        return values.value_counts().sort_index()
+
+    def seconds(self) -> pd.DataFrame:
+        """Seconds of each method: a cell's mean and largest, and the sum of one repetition."""
+        rows = self.rows[self.rows["measure"] == MEASURES[0]]
+        spent = rows.groupby("method")["seconds"]
+        once = rows[rows["repetition"] == 0].groupby("method")["seconds"].sum()
+        columns = {"mean": spent.mean(), "largest": spent.max(), "one_repetition": once}
+        return pd.DataFrame(columns).loc[list(METHODS)]

@@ -1,0 +1,187 @@
+"""Stage four: the paper's tables from the rows, with the printed numbers beside ours."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+from scipy.stats import rankdata
+
+from ._calibrate import MEASURES
+from ._classifiers import CLASSIFIERS
+from ._grid import EXAMPLES
+from ._methods import PAPER_METHODS
+from ._results import Results
+from ._study import Ranking, Study, Temperature
+
+__all__ = ["TABLES", "make_tables", "printed"]
+
+_HYPERPARAMETERS = ("DirL2", "FreqB", "WidB")
+
+
+def printed(name: str) -> pd.DataFrame:
+    """Numbers of the paper."""
+    return pd.read_csv(Path(__file__).parent / "printed" / f"{name}.csv")
+
+
+def make_tables(results: Results) -> None:
+    """Write every table; what has no rows yet is left out."""
+    study = Study(results)
+    for name, make in TABLES.items():
+        results.write(f"tables/{name}.csv", make(study))
+
+
+def ranks(study: Study) -> pd.DataFrame:
+    """Tables 1, 2 and S5-S12: mean rank of each method for each classifier."""
+    paper = printed("ranks").set_index(["measure", "classifier"])
+    lines = []
+    for measure in MEASURES:
+        for temperature in get_args(Temperature):
+            for classifier in (*CLASSIFIERS, "average"):
+                ranking = _ranking(study, measure, temperature, classifier)
+                if ranking is None:
+                    continue
+                theirs = paper.loc[(measure, classifier)]
+                about = [theirs["table"], measure, temperature, classifier, ranking.n]
+                lines += [
+                    [*about, method, round(ranking.ranks[method], 4), theirs[method]]
+                    for method in PAPER_METHODS
+                ]
+    columns = ["table", "measure", "temperature", "classifier", "n", "method", "rank", "printed"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def tests(study: Study) -> pd.DataFrame:
+    """Friedman's test of every ranking, and below 0.005 which methods differ."""
+    lines = []
+    for measure in MEASURES:
+        for temperature in get_args(Temperature):
+            for classifier in ("average", *CLASSIFIERS):
+                ranking = _ranking(study, measure, temperature, classifier)
+                if ranking is not None:
+                    lines.append([measure, temperature, classifier, *_test(ranking)])
+    columns = ["measure", "temperature", "classifier", "n", "statistic", "pvalue"]
+    columns += ["critical_difference", "order", "groups"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _ranking(
+    study: Study, measure: str, temperature: Temperature, classifier: str
+) -> Ranking | None:
+    """Of one classifier, or of all; None where fewer than two datasets are finished."""
+    one = None if classifier == "average" else classifier
+    if one is not None and (study.means.index.get_level_values("classifier") == one).sum() < 2:
+        return None
+    return study.ranking(measure, temperature, one)
+
+
+def _test(ranking: Ranking) -> list[object]:
+    order = " < ".join(f"{name} {ranking.ranks[name]:.2f}" for name in ranking.order)
+    found = [ranking.n, f"{ranking.statistic:.4g}", f"{ranking.pvalue:.3g}"]
+    if not ranking.is_significant:
+        return [*found, "", order, ""]
+    groups = " | ".join(" ~ ".join(group) for group in ranking.groups())
+    return [*found, f"{ranking.difference:.4f}", order, groups]
+
+
+def naive_bayes(study: Study) -> pd.DataFrame:
+    """Table S4: log-loss of naive Bayes by dataset, with ranks."""
+    paper = printed("naive_bayes").set_index(["dataset", "method"])
+    ours = study.means.xs("nbayes", level="classifier")["log-loss"]
+    lines = []
+    for dataset, values in ours.iterrows():
+        for method, rank in zip(PAPER_METHODS, _rank(values[list(PAPER_METHODS)]), strict=True):
+            known = (dataset, method) in paper.index
+            theirs = paper.loc[(dataset, method)].tolist() if known else ["", ""]
+            lines.append([dataset, method, round(values[method], 4), rank, *theirs])
+        lines.append([dataset, "TempS-2019", round(values["TempS-2019"], 4), "", "", ""])
+    columns = ["dataset", "method", "value", "rank", "printed", "printed_rank"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def examples(study: Study) -> pd.DataFrame:
+    """Tables S1 and S2; cw-ECE is the sum over classes here, as printed."""
+    paper = printed("examples")
+    classes = study.results.read("datasets.csv").set_index("dataset")["n_classes"]
+    lines = []
+    for dataset, classifier in EXAMPLES:
+        if (dataset, classifier) not in study.means.index:
+            continue
+        own = paper[(paper["dataset"] == dataset) & (paper["classifier"] == classifier)]
+        for measure, theirs in own.groupby("measure", sort=False):
+            values = study.means.loc[(dataset, classifier), measure]
+            values = values * (classes[dataset] if measure == "cw-ECE" else 1)
+            theirs = theirs.set_index("method")
+            for method, rank in zip(PAPER_METHODS, _rank(values[list(PAPER_METHODS)]), strict=True):
+                about = [theirs["table"].iloc[0], dataset, classifier, measure, method]
+                numbers = [round(values[method], 4), rank]
+                lines.append([*about, *numbers, *theirs.loc[method, ["value", "rank"]]])
+    columns = ["table", "dataset", "classifier", "measure", "method", "value", "rank"]
+    return pd.DataFrame(lines, columns=[*columns, "printed", "printed_rank"])
+
+
+def _rank(values: pd.Series) -> list[float]:
+    ranks: list[float] = rankdata(values.round(12)).tolist()
+    return ranks
+
+
+def datasets(study: Study) -> pd.DataFrame:
+    """Table S3: the datasets, with how often each was run."""
+    ours = study.results.read("datasets.csv").merge(
+        printed("datasets"), on="dataset", suffixes=("", "_printed")
+    )
+    often = study.repetitions.groupby("dataset").agg(["count", "min", "max"])
+    often.columns = pd.Index(["classifiers", "fewest_repetitions", "most_repetitions"])
+    return ours.merge(often.reset_index(), on="dataset")
+
+
+def passed(study: Study) -> pd.DataFrame:
+    """Figures 3 and S7, S10 in numbers: shares of tests with a p-value above 0.05."""
+    lines = [
+        [measure, by, name, round(share, 4)]
+        for measure in ("p-conf-ECE", "p-cw-ECE")
+        for by in ("method", "classifier")
+        for name, share in study.passed(measure, by).items()
+    ]
+    return pd.DataFrame(lines, columns=["measure", "by", "name", "share"])
+
+
+def hyperparameters(study: Study) -> pd.DataFrame:
+    """Figure S8 in numbers: how often each value was chosen."""
+    lines = []
+    for method in _HYPERPARAMETERS:
+        counts = study.chosen(method)
+        lines += [[method, f"{v:g}", n, round(n / counts.sum(), 4)] for v, n in counts.items()]
+    return pd.DataFrame(lines, columns=["method", "value", "count", "share"])
+
+
+def classifiers(study: Study) -> pd.DataFrame:
+    """Figure S9 in numbers: ranks of the classifiers without calibration."""
+    lines = []
+    for measure in MEASURES:
+        ranking = study.ranking_of_classifiers(measure)
+        best, worst = ranking.among_best(), ranking.among_worst()
+        about = [measure, ranking.n, f"{ranking.pvalue:.3g}", f"{ranking.difference:.4f}"]
+        for name in ranking.order:
+            groups = [int(name in best), int(name in worst)]
+            lines.append([*about, name, round(ranking.ranks[name], 4), *groups])
+    columns = ["measure", "n", "pvalue", "critical_difference", "classifier", "rank"]
+    return pd.DataFrame(lines, columns=[*columns, "among_best", "among_worst"])
+
+
+def seconds(study: Study) -> pd.DataFrame:
+    """How long the methods took, all three fits of a cell and the choice of strengths included."""
+    return study.seconds().round(4).reset_index()
+
+
+TABLES: dict[str, Callable[[Study], pd.DataFrame]] = {
+    "ranks": ranks,
+    "tests": tests,
+    "naive_bayes": naive_bayes,
+    "examples": examples,
+    "datasets": datasets,
+    "passed": passed,
+    "hyperparameters": hyperparameters,
+    "classifiers": classifiers,
+    "seconds": seconds,
+}

@@ -1,0 +1,48 @@
+"""Handing over to the experiments, which live beside the package in a checkout."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+import dircal
+
+__all__ = ["run_experiment"]
+
+_NEEDS = ("jinja2", "pandas")
+
+# One thread for each process: the experiments run several processes at once.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def run_experiment(name: str, arguments: Sequence[str]) -> int:
+    """Run it in a process of its own; gives its exit code."""
+    checkout = _checkout()
+    if not (checkout / "experiments" / name).is_dir():
+        raise click.UsageError(
+            "The experiments are not part of the installed package. Clone the repository and run "
+            f"this there, or `make paper-{name}`."
+        )
+    missing = [module for module in _NEEDS if find_spec(module) is None]
+    if missing:
+        raise click.UsageError(
+            f"The experiments need {' and '.join(missing)}, which is not installed. Install the "
+            "extra: pip install 'dircal[experiments]'"
+        )
+    command = [sys.executable, "-m", f"experiments.{name}", *arguments]
+    try:
+        return subprocess.run(
+            command, cwd=checkout, env={**_ONE_THREAD, **os.environ}, check=False
+        ).returncode
+    except KeyboardInterrupt:
+        # The experiment has been told too, and has said what there is to say.
+        return 130
+
+
+def _checkout() -> Path:
+    """Where the repository would be if the package is installed from one."""
+    return Path(dircal.__file__).resolve().parents[2]

@@ -1,0 +1,107 @@
+"""The experiment on UCI data, run by its command."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from experiments.uci.__main__ import HERE, main
+from experiments.uci._calibrate import MEASURES
+from experiments.uci._methods import METHODS
+from experiments.uci._results import Results
+
+ROOT = Path(__file__).parent.parent.parent
+COMMITTED = HERE / "results"
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [*map(str, arguments)], catch_exceptions=False)
+
+
+def values(folder):
+    """The rows without the seconds."""
+    rows = Results(folder).all_rows()
+    return rows.drop(columns=["seconds", "versions"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Results of the quick run."""
+    folder = tmp_path_factory.mktemp("quick")
+    done = call("--quick", "--jobs", 1, "--results", folder, "--cache", folder / "cache")
+    assert done.exit_code == 0, done.output
+    assert "claims of the paper's text hold" in done.output
+    assert "3 of 3 datasets done" in done.output
+    return folder
+
+
+class TestQuick:
+    def test_rows_are_those_of_the_grid(self, folder):
+        assert len(values(folder)) == 3 * 3 * 5 * len(METHODS) * len(MEASURES)
+
+    def test_values_agree_with_the_committed_ones(self, folder):
+        """The committed rows have these cells too, made on some other day."""
+        key = ["dataset", "classifier", "repetition", "fold", "method", "measure"]
+        both = values(folder).merge(values(COMMITTED), on=key, suffixes=("", "_committed"))
+        assert len(both) == len(values(folder))
+        losses = both[both["measure"] == "log-loss"]
+        assert (losses["value"] - losses["value_committed"]).abs().max() < 1e-3
+
+    def test_again_there_is_nothing_to_do(self, folder):
+        before = {path: path.read_bytes() for path in folder.rglob("*.csv*")}
+        again = call("--quick", "--results", folder, "--cache", folder / "cache")
+        assert again.exit_code == 0
+        assert "datasets done" not in again.output
+        assert {path: path.read_bytes() for path in folder.rglob("*.csv*")} == before
+
+    def test_committed_rows_are_enough_to_go_on(self, folder, tmp_path, monkeypatch):
+        """Without the cache, finished cells are not run again."""
+        copy = tmp_path / "results"
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("cache"))
+        monkeypatch.setattr("experiments.uci._run.run_all", pytest.fail)
+        again = call("--quick", "--results", copy, "--cache", tmp_path / "cache")
+        assert again.exit_code == 0
+
+    def test_the_page_shows_both(self, folder):
+        page = (folder / "page.md").read_text()
+        assert "## Claims of the text" in page
+        assert "9 of 231 pairs" in page
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    command = [sys.executable, "-m", "experiments.uci", "--datasets", "iris"]
+    command += ["--classifiers", "nbayes,tree", "--repetitions", "1", "--jobs", "1"]
+    command += ["--stage", "predict", "--stage", "calibrate", "--stage", "collect"]
+    folders = ["--results", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    process = subprocess.Popen([*command, *folders], cwd=ROOT)
+    finished: list[Path] = []
+    while len(finished) < 5:
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.01)
+        finished = list(tmp_path.glob("cache/outcomes/*/*/*.json"))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    times = {path: path.stat().st_mtime_ns for path in finished}
+    subprocess.run([*command, *folders], cwd=ROOT, check=True)
+    assert {path: path.stat().st_mtime_ns for path in finished} == times
+    folders = ["--results", str(tmp_path / "whole"), "--cache", str(tmp_path / "other")]
+    subprocess.run([*command, *folders], cwd=ROOT, check=True)
+    pd.testing.assert_frame_equal(values(tmp_path / "results"), values(tmp_path / "whole"))
+
+
+class TestBadInput:
+    def test_unknown_names_are_refused(self):
+        done = call("--datasets", "iris,sonar")
+        assert done.exit_code == 2
+        assert "sonar is not among abalone" in done.output
+
+    def test_missing_data_are_named(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("DIRCAL_DATA", str(tmp_path))
+        done = call("--datasets", "yeast", "--jobs", 1, "--results", tmp_path, "--cache", tmp_path)
+        assert done.exit_code == 1
+        assert "Set DIRCAL_DATA" in done.output
