@@ -11,7 +11,7 @@ from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
 from ._files import write_whole
-from ._methods import METHODS, PAPER_METHODS
+from ._methods import LEGACY, METHODS, PAPER_METHODS
 from ._results import Results
 from ._study import Study
 
@@ -58,7 +58,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_pairs": len(study.means),
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
         "repetitions": _repetitions(study),
-        "versions": "; ".join(sorted(set(study.rows["versions"]))),
+        "versions": _versions(study),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "far_apart": FAR_APART,
@@ -112,6 +112,19 @@ def _repetitions(study: Study) -> str:
     return told + (f", and for all classifiers on {', '.join(datasets)}" if datasets else "")
 
 
+def _versions(study: Study) -> str:
+    """The versions that made the rows, with the commits of each together."""
+    commits: dict[tuple[str, str], list[str]] = {}
+    for text in sorted(set(study.rows["versions"])):
+        own, rest = text.split(", ", 1)
+        version, _, commit = own.partition("+")
+        commits.setdefault((version, rest), []).append(commit or "unknown")
+    return "; ".join(
+        f"{version} ({rest}), commits {', '.join(names)}"
+        for (version, rest), names in commits.items()
+    )
+
+
 def _findings(study: Study) -> list[str]:
     """What a reader wants to know first."""
     lines = []
@@ -132,10 +145,15 @@ def _ordinal(position: int) -> str:
     return f"{position}{({1: 'st', 2: 'nd', 3: 'rd'}).get(position, 'th')}"
 
 
-def _both(ours: float, theirs: object, digits: int = 1) -> str:
-    return f"**{ours:.{digits}f}**" + (
-        "" if theirs == "" else f" ({float(str(theirs)):.{digits}f})"
-    )
+def _cells(lines: pd.DataFrame, column: str, digits: int) -> list[str]:
+    """Ours and (printed) for the seven methods; the lowest of ours is bold."""
+    table = lines.set_index("method").loc[list(PAPER_METHODS), [column, "printed"]]
+    best = table[column].min()
+    cells = []
+    for ours, theirs in table.itertuples(index=False, name=None):
+        text = f"**{ours:.{digits}f}**" if ours == best else f"{ours:.{digits}f}"
+        cells.append(text if theirs == "" else f"{text} ({float(theirs):.{digits}f})")
+    return cells
 
 
 def _average_ranks(ranks: pd.DataFrame) -> str:
@@ -147,42 +165,32 @@ def _average_ranks(ranks: pd.DataFrame) -> str:
     ].set_index("measure")["rank"]
     lines = []
     for measure, lines_of in own.groupby("measure", sort=False):
-        cells = [_both(rank, theirs, 2) for rank, theirs in _columns(lines_of)]
+        cells = _cells(lines_of, "rank", 2)
         lines.append([measure, lines_of["n"].iloc[0], *cells, f"{legacy[measure]:.2f}"])
-    return _markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, "TempS-2019"]))
-
-
-def _columns(lines: pd.DataFrame) -> list[tuple[float, float]]:
-    table = lines.set_index("method").loc[list(PAPER_METHODS)]
-    return list(zip(table["rank"], table["printed"], strict=True))
+    return _markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, LEGACY]))
 
 
 def _rank_table(ranks: pd.DataFrame, measure: str) -> str:
     own = ranks[(ranks["measure"] == measure) & (ranks["temperature"] == "converged")]
     lines = []
     for classifier, lines_of in own.groupby("classifier", sort=False):
-        digits = 2 if classifier == "average" else 1
-        cells = [_both(rank, theirs, digits) for rank, theirs in _columns(lines_of)]
+        cells = _cells(lines_of, "rank", 2 if classifier == "average" else 1)
         lines.append([classifier, lines_of["n"].iloc[0], *cells])
     return _markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS]))
 
 
 def _tests(tests: pd.DataFrame) -> str:
     own = tests[(tests["classifier"] == "average") & (tests["temperature"] == "converged")]
-    return _markdown(own.drop(columns=["temperature", "classifier"]))
+    names = {"n": "N", "pvalue": "p-value", "critical_difference": "critical difference"}
+    return _markdown(own.drop(columns=["temperature", "classifier", "order"]).rename(columns=names))
 
 
 def _naive_bayes(table: pd.DataFrame) -> str:
     lines = []
     for dataset, own in table.groupby("dataset", sort=False):
-        cells = {
-            method: _both(value, theirs, 2)
-            for method, value, theirs in zip(
-                own["method"], own["value"], own["printed"], strict=True
-            )
-        }
-        lines.append([dataset, *(cells[name] for name in (*PAPER_METHODS, "TempS-2019"))])
-    return _markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, "TempS-2019"]))
+        legacy = own.set_index("method").loc[LEGACY, "value"]
+        lines.append([dataset, *_cells(own, "value", 2), f"{legacy:.2f}"])
+    return _markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, LEGACY]))
 
 
 def _naive_bayes_text(study: Study) -> str:
@@ -207,9 +215,7 @@ def _examples(table: pd.DataFrame) -> str:
     lines = []
     by = ["table", "dataset", "classifier", "measure"]
     for key, own in table.groupby(by, sort=False):
-        own = own.set_index("method").loc[list(PAPER_METHODS)]
-        cells = [_both(v, p, 2) for v, p in zip(own["value"], own["printed"], strict=True)]
-        lines.append([*key, *cells])
+        lines.append([*key, *_cells(own, "value", 2)])
     return _markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS]))
 
 

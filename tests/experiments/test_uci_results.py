@@ -1,0 +1,117 @@
+"""What is committed of the experiment on UCI data: whole, and the page follows from it."""
+
+import shutil
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from experiments.uci.__main__ import HERE, main
+from experiments.uci._calibrate import MEASURES
+from experiments.uci._data import DATASETS
+from experiments.uci._grid import cells
+from experiments.uci._methods import METHODS
+from experiments.uci._results import CELL_COLUMNS, Results
+from experiments.uci._study import Study
+from experiments.uci._tables import printed
+
+RESULTS = Results(HERE / "results")
+
+
+@pytest.fixture(scope="module")
+def study():
+    return Study(RESULTS)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_rows_are_those_of_the_declared_grid(dataset):
+    rows = RESULTS.rows(dataset)
+    declared = {cell for cell in cells([dataset]) if cell not in RESULTS.failed()}
+    found = rows[[*CELL_COLUMNS, "method", "measure"]]
+    assert not found.duplicated().any()
+    assert {tuple(line) for line in rows[CELL_COLUMNS].itertuples(index=False)} == declared
+    assert len(rows) == len(declared) * len(METHODS) * len(MEASURES)
+    assert rows["versions"].str.startswith("dircal ").all()
+    assert rows["value"].notna().all()
+
+
+def test_tables_and_page_regenerate_unchanged(tmp_path):
+    made = ("tables", "compare", "page.md")
+    shutil.copytree(
+        RESULTS.folder, tmp_path, ignore=shutil.ignore_patterns(*made), dirs_exist_ok=True
+    )
+    arguments = ["--stage", "tables", "--stage", "compare", "--results", str(tmp_path)]
+    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    files = [path for path in RESULTS.folder.rglob("*") if path.is_file()]
+    for path in files:
+        copy = tmp_path / path.relative_to(RESULTS.folder)
+        assert copy.read_bytes() == path.read_bytes(), f"{path.name} is not what the rows say"
+    assert len(files) == len([path for path in tmp_path.rglob("*") if path.is_file()])
+
+
+def test_means_are_those_of_the_folds(study):
+    rows = RESULTS.rows("glass")
+    own = rows[(rows["classifier"] == "lda") & (rows["measure"] == "Brier")]
+    mean = own[own["method"] == "Isot"]["value"].mean()
+    assert study.means.loc[("glass", "lda"), ("Brier", "Isot")] == pytest.approx(mean)
+
+
+def test_ranks_of_a_pair_add_up(study):
+    for measure in MEASURES:
+        assert study.ranking(measure).ranks.sum() == pytest.approx(28.0)
+
+
+class TestPrint:
+    """Agreement with the paper, as far as others have found it too."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def gaps(cls):
+        table = RESULTS.read("tables/naive_bayes.csv")
+        table = table[table["printed"] != ""].astype({"printed": float})
+        table["gap"] = (table["value"].round(2) - table["printed"]).abs().round(2)
+        return table.set_index(["method", "dataset"])
+
+    def test_table_s4_is_there(self, gaps):
+        assert len(gaps) == 20 * 7
+        often = Study(RESULTS).repetitions.xs("nbayes", level="classifier")
+        assert (often == 5).all()
+
+    @pytest.mark.parametrize(
+        ("method", "limit", "at_least"),
+        [("WidB", 0.02, 20), ("FreqB", 0.02, 18), ("FreqB", 0.06, 20), ("DirL2", 0.03, 18)],
+    )
+    def test_table_s4(self, gaps, method, limit, at_least):
+        assert (gaps.loc[method, "gap"] <= limit).sum() >= at_least
+
+    def test_table_s4_uncalibrated(self, gaps):
+        own = gaps.loc["Uncal"]
+        relative = own["gap"] / own["printed"]
+        assert (relative <= 0.05).sum() >= 19
+        assert relative.max() <= 0.08
+
+    def test_tables_s1_and_s2(self):
+        table = RESULTS.read("tables/examples.csv")
+        checked = pd.concat(
+            [
+                table[(table["table"] == "S1") & (table["measure"] == "cw-ECE")].query(
+                    "method in ('Uncal', 'FreqB', 'WidB', 'Isot')"
+                ),
+                table[(table["table"] == "S2") & (table["measure"] == "conf-ECE")].query(
+                    "method == 'Uncal'"
+                ),
+                table[(table["table"] == "S2") & (table["measure"] == "cw-ECE")].query(
+                    "method == 'Isot'"
+                ),
+            ]
+        )
+        assert len(checked) == 6
+        assert ((checked["value"] - checked["printed"]).abs() <= 0.02).all()
+
+    def test_published_ties_of_temperature_come_back(self, study):
+        """Where TempS and Uncal are tied in print, the fault of 2019 ties them here."""
+        paper = printed("naive_bayes").pivot(index="dataset", columns="method", values="rank")
+        tied = paper[paper["TempS"] == paper["Uncal"]].index
+        assert len(tied) == 9
+        ours = study.means["log-loss"].xs("nbayes", level="classifier").loc[tied]
+        assert (ours["TempS-2019"] == ours["Uncal"]).sum() >= 7
