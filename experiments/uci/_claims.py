@@ -140,6 +140,15 @@ def _(study: Study) -> Answer:
     return min(found) > 0, _signed(found)
 
 
+@_claim(
+    "C", "MLP, Uncal: by confidence the gaps of the classes cancel in part (below their sum)", _MLP
+)
+def _(study: Study) -> Answer:
+    together = _mean_gap(study, _MLP, "Uncal", "confidence")
+    apart = sum(_mean_gap(study, _MLP, "Uncal", name) for name in ("0", "1", "2"))
+    return together < apart, f"{together:.3f} by confidence, {apart:.3f} summed over classes"
+
+
 @_claim("C", "MLP: DirL2 and Isot have the two lowest conf-ECE and cw-ECE", _MLP)
 def _(study: Study) -> Answer:
     return _lowest_two(study, _MLP)
@@ -221,6 +230,15 @@ def _(study: Study) -> Answer:
     return best == "DirL2", _pairs({name: f"{value:.3f}" for name, value in spread.items()})
 
 
+@_claim("C", "AdaBoost: DirL2 reduces the gap of prediction and frequency in every class", _ADAS)
+def _(study: Study) -> Answer:
+    pairs = [
+        [_mean_gap(study, _ADAS, method, str(j)) for method in ("Uncal", "DirL2")] for j in range(4)
+    ]
+    numbers = ", ".join(f"{old:.3f} to {new:.3f}" for old, new in pairs)
+    return all(new < old for old, new in pairs), f"classes 1 to 4: {numbers}"
+
+
 @_claim("C", "AdaBoost: TempS reduces the error of class 1 and raises that of the others", _ADAS)
 def _(study: Study) -> Answer:
     before = [_mean_gap(study, _ADAS, "Uncal", str(j)) for j in range(4)]
@@ -243,6 +261,14 @@ def _(study: Study) -> Answer:
     quiet = max(spread["Uncal"], spread["TempS"])
     numbers = _pairs({name: f"{value:.3f}" for name, value in spread.items()})
     return min(spread["Isot"], spread["DirL2"]) > quiet, numbers
+
+
+@_claim("C", "AdaBoost, Uncal: acceptable rows get more probability for unacceptable", _ADAS)
+def _(study: Study) -> Answer:
+    table = _spreads(study, _ADAS, "Uncal")
+    mean = table[table["true_class"] == _ACCEPTABLE].set_index("column")["mean"]
+    numbers = f"{mean[_UNACCEPTABLE]:.3f} against {mean[_ACCEPTABLE]:.3f}"
+    return mean[_UNACCEPTABLE] > mean[_ACCEPTABLE], numbers
 
 
 @_claim("C", "AdaBoost: only DirL2 gives acceptable rows the highest mean for acceptable", _ADAS)
@@ -285,6 +311,11 @@ def _(study: Study) -> Answer:
     groups = {name: study.ranking(name).among_best() for name in _SIGNIFICANTLY_BEST}
     alone = all(group == ["DirL2"] for group in groups.values())
     return alone, _pairs({name: " ~ ".join(group) for name, group in groups.items()})
+
+
+@_claim("E", "DirL2 does not differ from the best by the other five measures")
+def _(study: Study) -> Answer:
+    return _in_best_group(study, _BEST_GROUP)
 
 
 @_claim("E", "Log-loss: DirL2, Beta, WidB differ in this order, and the rest follows as one group")
@@ -361,6 +392,17 @@ def _(study: Study) -> Answer:
 )
 def _(study: Study) -> Answer:
     return _always(study, ("nbayes", "adas"), best=0, worst=8)
+
+
+@_claim(
+    "E", "The other classifiers have no clear position (never always best or worst)", *CLASSIFIERS
+)
+def _(study: Study) -> Answer:
+    others = ("knn", "lda", "logistic", "qda", "tree")
+    counts = {name: _times(study, name) for name in others}
+    clear = [name for name, (best, worst) in counts.items() if 8 in (best, worst)]
+    told = {name: f"best {best}, worst {worst} of 8" for name, (best, worst) in counts.items()}
+    return not clear, _pairs(told)
 
 
 def _friedman(study: Study, measure: str, classifier: str | None = None) -> Answer:
@@ -460,16 +502,20 @@ def _mode(study: Study, method: str, value: float) -> Answer:
 
 
 def _always(study: Study, names: tuple[str, ...], *, best: int, worst: int) -> Answer:
+    counts = {name: _times(study, name) for name in names}
+    told = {name: f"best {found[0]}, worst {found[1]} of 8" for name, found in counts.items()}
+    n = study.ranking_of_classifiers(MEASURES[0]).n
+    holds = all(found == (best, worst) for found in counts.values())
+    return holds, f"{_pairs(told)} (N = {n})"
+
+
+def _times(study: Study, name: str) -> tuple[int, int]:
+    """By how many measures a classifier is in the best group, and in the worst."""
     rankings = [study.ranking_of_classifiers(measure) for measure in MEASURES]
-    told, holds = {}, True
-    for name in names:
-        found = (
-            sum(name in one.among_best() for one in rankings),
-            sum(name in one.among_worst() for one in rankings),
-        )
-        holds &= found == (best, worst)
-        told[name] = f"best {found[0]}, worst {found[1]} of 8"
-    return holds, f"{_pairs(told)} (N = {rankings[0].n})"
+    return (
+        sum(name in one.among_best() for one in rankings),
+        sum(name in one.among_worst() for one in rankings),
+    )
 
 
 def _pairs(values: dict[str, str]) -> str:

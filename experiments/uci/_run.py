@@ -48,9 +48,9 @@ def run(plan: Plan, console: Console) -> None:
     train = Costs.of(plan.earlier, "train_seconds")
     fit = Costs.of(plan.earlier, "calibrate_seconds")
     expected = sum(sum(map(train, one.predict)) + sum(map(fit, one.calibrate)) for one in todo)
-    if not expected and "collect" not in plan.stages:
-        console.print("Nothing is left to run.")
     with Clock(console, expected) as clock:
+        if expected:
+            clock.tell(f"This will take about {clock.left()}.")
         for position, one in enumerate(todo, start=1):
             _stage(clock, one.dataset, "training", predict, one.predict, train, (plan.cache,))
             ready = [cell for cell in one.calibrate if plan.cache.predictions(cell).exists()]

@@ -44,12 +44,13 @@ class Clock:
 
     def __init__(self, console: Console, expected: float) -> None:
         self._console = console
+        self._jobs = joblib.effective_n_jobs(joblib.Parallel().n_jobs)
         self._expected = max(expected, 1e-9)
         self._done = 0.0
         self._began = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
         self._bar = Progress(*columns, console=console, transient=True)
-        self._task = self._bar.add_task("", total=self._expected, left="")
+        self._task = self._bar.add_task("", total=self._expected, left=f"{self.left()} left")
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -70,10 +71,10 @@ class Clock:
 
     def left(self) -> str:
         """Time left, in words."""
-        if self._done <= 0.0:
-            return "?"
-        rate = (time.monotonic() - self._began) / self._done
-        seconds = max(self._expected - self._done, 0.0) * rate
+        # At first the jobs share the work evenly; what is seen soon outweighs that.
+        weight = min(60.0, self._expected / 20)
+        elapsed = time.monotonic() - self._began + weight / self._jobs
+        seconds = max(self._expected - self._done, 0.0) * elapsed / (self._done + weight)
         if seconds < 90.0:
             return f"{seconds:.0f} s"
         return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
