@@ -132,13 +132,17 @@ def _findings(study: Study) -> list[str]:
         ranking = study.ranking(measure)
         best, group = ranking.order[0], ranking.among_best()
         others = [name for name in ranking.order if name in group and name != best]
-        told = f"{measure}: best is {best} with an average rank of {ranking.ranks[best]:.2f}"
+        told = f"{measure}: {best} has the best average rank, {ranking.ranks[best]:.2f}, "
+        told += f"not significantly ahead of {_and(others)}" if others else "significantly"
         if best != "DirL2":
             told += f"; DirL2 comes {_ordinal(ranking.order.index('DirL2') + 1)}"
             told += f" with {ranking.ranks['DirL2']:.2f}"
-        worse = f"not significantly worse: {', '.join(others)}" if others else "significantly so"
-        lines.append(f"{told} ({worse}).")
+        lines.append(f"{told}.")
     return lines
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _ordinal(position: int) -> str:
