@@ -9,7 +9,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare test-long check format docs bench paper-uci clean
+.PHONY: help demo test test-bare test-long check format docs bench quality paper-uci clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 $(VENV)/.installed-experiments: $(BIN)/python pyproject.toml
 	$(BIN)/$(PIP) --editable ".[experiments]"
 	@touch $@ $(VENV)/.installed
+
+quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifiers, ours and others
+	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python benchmarks/quality.py
 
 paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci

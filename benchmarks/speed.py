@@ -6,6 +6,7 @@ is 0 also where a target is missed; the last line says so.
 
 from collections.abc import Callable
 
+from _bayesian import few_classes_against_odir, many_classes_against_odir
 from _dirichlet import l2_against_sklearn, odir_against_newton
 from _one_vs_rest import one_vs_rest_against_isotonic
 from _others import import_against_sklearn, predict_against_arithmetic
@@ -28,6 +29,8 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     default_against_sklearn,
     l2_against_sklearn,
     odir_against_newton,
+    few_classes_against_odir,
+    many_classes_against_odir,
     few_classes_against_sms,
     grids_against_one_fit,
     one_vs_rest_against_isotonic,

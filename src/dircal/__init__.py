@@ -12,6 +12,7 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 
 from dircal import metrics
 from dircal.calibrators import (
+    BayesianDirichletCalibrator,
     BetaCalibrator,
     DirichletCalibrator,
     HistogramCalibrator,
@@ -39,9 +40,11 @@ from dircal.parameters import (
     InterpretationPoints,
     LinearParameters,
 )
-from dircal.selection import CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
+from dircal.selection import AutoCalibrator, CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
 
 __all__ = [
+    "AutoCalibrator",
+    "BayesianDirichletCalibrator",
     "BetaCalibrator",
     "CalibratedClassifier",
     "CalibrationTest",

@@ -11,7 +11,7 @@ def test_demo_shows_every_calibrator_before_and_after():
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
     for name in calibrators.__all__:
-        assert result.output.count(f"\n{name} ") >= 3, name
+        assert result.output.count(f"\n{name.removesuffix('Calibrator')} ") >= 3, name
     for classifier in ("Gaussian naive Bayes", "Random forest", "Neural network"):
         assert classifier in result.output
     for column in ("uracy", "loss", "score", "conf.", "class", "MCE", "p of"):

@@ -6,10 +6,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
+from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator, calibrators
 from dircal.exceptions import GridEdgeWarning
 
 VARIANTS = {
+    "BayesianDirichletCalibrator": [{"prior": "fixed"}],
     "BetaCalibrator": [{"slopes": "nonnegative"}],
     "DirichletCalibrator": [{"penalty": name} for name in ("l2", "l2_reference", "none")],
     "HistogramCalibrator": [{"strategy": "frequency"}, {"edges": "unit"}],
@@ -69,7 +70,8 @@ def pytest_collection_modifyitems(items):
         item
         for item in items
         if not (
-            "CalibratorCV" in item.name and getattr(item, "originalname", "") in NOT_FOR_SEARCHES
+            ("CalibratorCV" in item.name or "AutoCalibrator" in item.name)
+            and getattr(item, "originalname", "") in NOT_FOR_SEARCHES
         )
     ]
 
@@ -108,6 +110,8 @@ def many_classes():
             calibrators.DirichletCalibrator(penalty="l2"), grid, cv=3, combine=combine
         )
         yield pytest.param(search, id=f"CalibratorCV-{combine}")
+
+    yield pytest.param(AutoCalibrator(cv=3), id="AutoCalibrator")
 
 
 def two_classes():

@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from dircal import (
+    AutoCalibrator,
     CalibratedClassifier,
     CalibratorCV,
     DirichletCalibrator,
@@ -316,7 +317,7 @@ def test_every_calibrator_helps_or_does_little_harm(calibrator, scheme):
 def test_default_calibrator_search_inside_and_cross_validation(data):
     X, y = data
     model = CalibratedClassifier(RandomForestClassifier(10, random_state=0)).fit(X, y)
-    assert isinstance(model.calibrators_[0], DirichletCalibrator)
+    assert isinstance(model.calibrators_[0], AutoCalibrator)
     search = CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1e3, 0.1, 0.01, 1e-9]})
     model = CalibratedClassifier(GaussianNB(), search, cv=2)
     assert cross_val_score(model, X, y, cv=2, scoring="neg_log_loss").shape == (2,)

@@ -1,5 +1,6 @@
 """Calibrators: scikit-learn estimators that map scores to calibrated probabilities."""
 
+from dircal.calibrators._bayesian_dirichlet import BayesianDirichletCalibrator
 from dircal.calibrators._beta import BetaCalibrator
 from dircal.calibrators._dirichlet import DirichletCalibrator
 from dircal.calibrators._histogram import HistogramCalibrator
@@ -11,6 +12,7 @@ from dircal.calibrators._temperature import TemperatureScaling
 from dircal.calibrators._vector import VectorScaling
 
 __all__ = [
+    "BayesianDirichletCalibrator",
     "BetaCalibrator",
     "DirichletCalibrator",
     "HistogramCalibrator",

@@ -51,7 +51,7 @@ def show_classifier(console: Console, result: ClassifierResult) -> None:
     uncalibrated = result.calibrators[0]
     for row in result.calibrators:
         table.add_row(
-            row.name,
+            row.name.removesuffix("Calibrator"),
             f"{row.accuracy:.1%}",
             f"{row.log_loss:.3f}",
             _change(row, uncalibrated),

@@ -18,19 +18,30 @@ everywhere:
 
 Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
 `_objective`, `_logistic`, `_solve`, `_settle`, `_path`, `_logistic_fit`, `_temperature`, `_paired`,
-`_floor`, `_effects`; then, for measures, `_bins`, `_resample`.
+`_floor`, `_effects`; for maps learned by evidence `_soften`, `_posterior`, `_groups`,
+`_floor_by_evidence`; then, for measures, `_bins`, `_resample`.
 """
 
 from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
+from dircal.core._floor_by_evidence import SoftPrior, floor_by_evidence
+from dircal.core._groups import GroupFit, GroupPrior, fit_groups
 from dircal.core._logistic import LogisticObjective, log_odds, sigmoid
 from dircal.core._logistic_fit import fit_logistic, tilt_of_targets
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
 from dircal.core._objective import LocalModel, Objective, SecondOrder
 from dircal.core._paired import PairedDifference, paired_difference
 from dircal.core._path import order_of_path, solve_path
-from dircal.core._penalty import Penalty, l2, no_penalty, off_diagonal
+from dircal.core._penalty import (
+    GROUPS,
+    Penalty,
+    l2,
+    no_penalty,
+    off_diagonal,
+    towards_identity,
+)
+from dircal.core._posterior import Posterior
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, log_of_floor, row_slices, used_part
@@ -48,12 +59,14 @@ from dircal.core._simplex import (
     softmax,
     sums_of_columns,
 )
+from dircal.core._soften import Softening, softened
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
-from dircal.core._temperature import TemperatureFit, fit_temperature
+from dircal.core._temperature import TemperatureFit, definite_temperature, fit_temperature
 
 __all__ = [
     "FLOORS",
+    "GROUPS",
     "LOSS_CLIP",
     "ROUNDING",
     "TINY",
@@ -64,18 +77,23 @@ __all__ = [
     "Diagonal",
     "Effects",
     "Full",
+    "GroupFit",
+    "GroupPrior",
     "LearnedFloor",
     "LocalModel",
     "LogisticObjective",
     "Objective",
     "PairedDifference",
     "Penalty",
+    "Posterior",
     "Preconditioner",
     "Reader",
     "Rows",
     "Scalar",
     "SecondOrder",
     "Sketch",
+    "SoftPrior",
+    "Softening",
     "Solution",
     "Source",
     "Status",
@@ -83,12 +101,15 @@ __all__ = [
     "TemperatureFit",
     "as_given",
     "confidence_and_hits",
+    "definite_temperature",
     "equal_mass",
     "equal_width",
     "errors_of_classes",
     "errors_of_one_curve",
+    "fit_groups",
     "fit_logistic",
     "fit_temperature",
+    "floor_by_evidence",
     "l2",
     "learn_floor",
     "log_losses",
@@ -112,6 +133,7 @@ __all__ = [
     "settle",
     "shifts_of_pairs",
     "sigmoid",
+    "softened",
     "softmax",
     "solve",
     "solve_path",
@@ -119,5 +141,6 @@ __all__ = [
     "sums_of_columns",
     "tabulate",
     "tilt_of_targets",
+    "towards_identity",
     "used_part",
 ]

@@ -101,6 +101,22 @@ class Objective:
             gradient += self._chunk_gradient(chunk, proba)
         return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
 
+    def blocks_of_classes(self, params: FloatArray, classes: IntArray) -> FloatArray:
+        """Hessian (c, q, q) of the likelihood in the parameters of each of some classes alone.
+
+        For structures in which each class has the same features, its scores and a one.
+        """
+        width = self.rows.n_classes + 1
+        blocks = np.zeros((len(classes), width, width))
+        for chunk, proba, _ in self._pass(params):
+            picked = proba[classes]
+            doubt = picked * (1.0 - picked) * chunk.weight
+            features = np.ones((width, len(chunk.labels)), dtype=chunk.scores.dtype)
+            features[:-1] = chunk.scores
+            for block, of_rows in zip(blocks, doubt.astype(features.dtype), strict=True):
+                block += (features * of_rows) @ features.T
+        return blocks
+
     def local_model(
         self, params: FloatArray, precision: type[np.floating[Any]] = np.float64
     ) -> "LocalModel":

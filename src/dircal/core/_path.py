@@ -18,7 +18,7 @@ from dircal.core._settle import TRACE, solve
 from dircal.core._solve import Solution, Status, factorised, is_direct, minimise
 from dircal.core._structure import Structure
 
-__all__ = ["order_of_path", "solve_path"]
+__all__ = ["Walk", "order_of_path", "solve_path"]
 
 # A step with an old Hessian is worth its evaluation while promises fall by this factor.
 _WORTH_KEEPING = 0.1
@@ -63,13 +63,13 @@ def solve_path(
                 objective, start, every_row_right=every_row_right, tol=tol, max_iter=max_iter
             )
             endless = solution.status is Status.AT_INFINITY
-            walk = _Walk(rows, structure, solution.params, endless, tol, max_iter)
+            walk = Walk(rows, structure, solution.params, endless, tol, max_iter)
         else:
             solution = walk.go(objective)
         yield solution
 
 
-class _Walk:
+class Walk:
     """Newton's method with a Hessian of the likelihood that serves several penalties.
 
     Where the optima are at infinity a trace of a penalty holds them, as in `solve`.
@@ -89,9 +89,9 @@ class _Walk:
         self.tol = tol
         self.max_iter = max_iter
         self.direct = is_direct(structure)
-        self._stand_at(params)
+        self.stand_at(params)
 
-    def _stand_at(self, params: FloatArray) -> None:
+    def stand_at(self, params: FloatArray) -> None:
         """Go to ``params`` and look around there, where Hessians are formed."""
         self.params = params
         if self.direct:
@@ -105,7 +105,7 @@ class _Walk:
         found = self._go(held) if self.direct else None
         if found is None:
             found = minimise(held, origin, tol=self.tol, max_iter=self.max_iter)
-            self._stand_at(found.params)
+            self.stand_at(found.params)
         return replace(found, status=Status.AT_INFINITY) if self.endless else found
 
     def _go(self, objective: Objective) -> Solution | None:
@@ -117,7 +117,7 @@ class _Walk:
             step = solve_with(-gradient)
             promised = -0.5 * float(gradient @ step)
             if promised > _WORTH_KEEPING * before:
-                self._stand_at(self.params)
+                self.stand_at(self.params)
                 solve_with = self._factorised(objective)
                 step = solve_with(-gradient)
                 promised = -0.5 * float(gradient @ step)

@@ -4,12 +4,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, IntArray
 
-__all__ = ["NO_SPREAD", "Penalty", "l2", "no_penalty", "off_diagonal", "spread_and_share"]
+__all__ = [
+    "GROUPS",
+    "NO_SPREAD",
+    "Penalty",
+    "group_of_entries",
+    "l2",
+    "no_penalty",
+    "off_diagonal",
+    "spread_and_share",
+    "towards_identity",
+]
 
 NO_SPREAD = 1e-12
 """Part of its size by which a feature has to differ to be more than rounding."""
+
+
+GROUPS = ("diagonal", "off_diagonal", "intercept")
+"""Entries of [W | b] that a prior treats alike."""
 
 
 @dataclass(frozen=True)
@@ -53,3 +67,17 @@ def off_diagonal(n_classes: int, lam: float, mu: float) -> Penalty:
     np.fill_diagonal(weight, 0.0)
     weight[:, -1] = mu / n_classes
     return _around_zero(weight)
+
+
+def group_of_entries(n_classes: int) -> IntArray:
+    """Number in ``GROUPS`` of each entry of [W | b], (k, k + 1)."""
+    group = np.ones((n_classes, n_classes + 1), dtype=np.intp)
+    np.fill_diagonal(group, 0)
+    group[:, -1] = 2
+    return group
+
+
+def towards_identity(n_classes: int, of_groups: FloatArray, slope: float) -> Penalty:
+    """``of_groups`` (3,) times the squared distance from [slope * I | 0], a weight a group."""
+    weight: FloatArray = of_groups[group_of_entries(n_classes)]
+    return Penalty(weight, slope * np.eye(n_classes, n_classes + 1))

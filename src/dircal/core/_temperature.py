@@ -9,10 +9,11 @@ from dircal.core._logistic import LogisticObjective, log_odds
 from dircal.core._objective import Objective, SecondOrder
 from dircal.core._penalty import no_penalty
 from dircal.core._rows import Rows
+from dircal.core._settle import solve
 from dircal.core._solve import Solution, Status
 from dircal.core._structure import Scalar
 
-__all__ = ["TemperatureFit", "fit_temperature"]
+__all__ = ["TemperatureFit", "definite_temperature", "fit_temperature"]
 
 # No step multiplies or divides the slope by more than this.
 _LARGEST_FACTOR = 8.0
@@ -36,6 +37,12 @@ class TemperatureFit:
         """Slope 1/t."""
         return float(self.solution.params[0])
 
+    @property
+    def every_row_right(self) -> bool:
+        """Whether the best slope is infinite, and not zero: larger ones are always better."""
+        endless = self.solution.status is Status.AT_INFINITY
+        return endless and bool(self.solution.loss < np.log(2.0))
+
 
 def fit_temperature(
     rows: Rows, *, tol: float, max_iter: int, start: float | None = None
@@ -56,6 +63,16 @@ def fit_temperature(
         start = float(-zero.gradient[0] / zero.hessian[0, 0])
     assert start is not None
     return _search(objective, start, 0 if zero is None else 1, noise, tol, max_iter)
+
+
+def definite_temperature(rows: Rows, *, tol: float, max_iter: int, start: float) -> Solution:
+    """The best temperature map, or that which a trace of a penalty holds where it is endless."""
+    fit = fit_temperature(rows, tol=tol, max_iter=max_iter, start=start)
+    if not fit.every_row_right:
+        return fit.solution
+    k = rows.n_classes
+    objective = Objective(rows, Scalar(k), no_penalty(k))
+    return solve(objective, np.array([start]), every_row_right=True, tol=tol, max_iter=max_iter)
 
 
 def _slope_objective(rows: Rows) -> Objective | LogisticObjective:

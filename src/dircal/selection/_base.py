@@ -9,8 +9,9 @@ import numpy as np
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractCalibrator
+from dircal.core import log_losses
 
-__all__ = ["AbstractHolder", "check_calibrator", "mean_of_members", "take_rows"]
+__all__ = ["AbstractHolder", "check_calibrator", "losses_of", "mean_of_members", "take_rows"]
 
 
 class AbstractHolder(AbstractCalibrator):
@@ -51,6 +52,11 @@ def take_rows(data: LabelledScores, rows: IntArray | slice) -> LabelledScores:
         labels=data.labels[rows],
         sample_weight=None if weight is None else weight[rows],
     )
+
+
+def losses_of(fitted: AbstractCalibrator, data: LabelledScores) -> FloatArray:
+    """Log-loss (n,) of each row."""
+    return log_losses(fitted._apply(data.inputs, data.column_classes).T, data.labels)
 
 
 def mean_of_members(outputs: Iterable[FloatArray]) -> FloatArray:

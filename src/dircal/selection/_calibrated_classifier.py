@@ -15,9 +15,9 @@ from dircal._columns import FITTING, classes_of_columns, show
 from dircal._labels import as_labels, class_indices, observed_classes
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal._validation import check_fit, check_option, check_weight
-from dircal.calibrators import DirichletCalibrator
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
+from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
 from dircal.selection._scores_base import join_classes, known_classes, scores_of
 from dircal.selection._splits_base import (
@@ -41,7 +41,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         logits. With ``scheme="prefit"`` also a function from rows to probabilities, or a booster
         whose `predict` gives them.
     calibrator : calibrator, optional
-        None stands for `DirichletCalibrator`. Its ``input_scale`` decides what it is given:
+        None stands for `AutoCalibrator`. Its ``input_scale`` decides what it is given:
         "probability" the probabilities, "logit" the decision scores.
     cv : int, splitter or iterable of pairs, default=3
         Number of folds, each with its share of every class, dealt at random with a fixed seed; or
@@ -95,12 +95,12 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from sklearn.model_selection import train_test_split
-    >>> from dircal import CalibratedClassifier, DirichletCalibrator
+    >>> from dircal import CalibratedClassifier
     >>> from dircal.metrics import log_loss
     >>> X, y = load_digits(return_X_y=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     >>> forest = RandomForestClassifier(30, random_state=0)
-    >>> model = CalibratedClassifier(forest, DirichletCalibrator()).fit(X_train, y_train)
+    >>> model = CalibratedClassifier(forest).fit(X_train, y_train)
     >>> raw = forest.fit(X_train, y_train).predict_proba(X_test)
     >>> log_loss(y_test, model.predict_proba(X_test)) < log_loss(y_test, raw)
     True
@@ -150,7 +150,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         check_cv(self.cv)
         if self.scheme != "prefit":
             _check_trainable(self.classifier)
-        calibrator = DirichletCalibrator() if self.calibrator is None else self.calibrator
+        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -14,26 +14,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._columns import Arguments
 from dircal._progress import Progress
-from dircal._typing import ArrayLike, FloatArray, LabelArray
+from dircal._typing import FloatArray, LabelArray
 from dircal._validation import LabelledScores, check_option
 from dircal.calibrators._base import AbstractCalibrator, Complaint
-from dircal.core import log_losses
 from dircal.exceptions import GridEdgeWarning
-from dircal.explanation import Explanation
-from dircal.parameters import (
-    CanonicalParameters,
-    GenerativeParameters,
-    InterpretationPoints,
-    LinearParameters,
+from dircal.selection._base import (
+    AbstractHolder,
+    check_calibrator,
+    losses_of,
+    mean_of_members,
+    take_rows,
 )
-from dircal.selection._base import AbstractHolder, check_calibrator, mean_of_members, take_rows
 from dircal.selection._grids_base import GRIDS, named_grid
-from dircal.selection._splits_base import Split, check_cv, deal_evenly, make_splits, used_rows
+from dircal.selection._one_map_base import AbstractOneMap
+from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
 
 __all__ = ["CalibratorCV"]
 
 
-class CalibratorCV(AbstractHolder):
+class CalibratorCV(AbstractOneMap, AbstractHolder):
     r"""A calibrator whose hyperparameters are chosen by cross-validation.
 
     Every setting of the grid is fitted on some rows and judged by its log-loss on others. The maps
@@ -126,31 +125,6 @@ class CalibratorCV(AbstractHolder):
         self.cv = cv
         self.combine = combine
 
-    def linear_parameters(self) -> LinearParameters:
-        """The fitted map as softmax(W ln q + b), if there is one map; see the calibrator."""
-        parameters: LinearParameters = self._only_map().linear_parameters()
-        return parameters
-
-    def canonical_parameters(self) -> CanonicalParameters:
-        """The fitted map in canonical form, if there is one map; see the calibrator."""
-        parameters: CanonicalParameters = self._only_map().canonical_parameters()
-        return parameters
-
-    def generative_parameters(self) -> GenerativeParameters:
-        """The fitted map as Bayes' rule, if there is one map; see the calibrator."""
-        parameters: GenerativeParameters = self._only_map().generative_parameters()
-        return parameters
-
-    def interpretation_points(self, eps: float = 1e-2) -> InterpretationPoints:
-        """Where the fitted map sends k + 1 points, if there is one map; see the calibrator."""
-        points: InterpretationPoints = self._only_map().interpretation_points(eps)
-        return points
-
-    def explain(self, X: ArrayLike | None = None) -> Explanation:
-        """What the fitted map corrects, if there is one map; see the calibrator."""
-        explanation: Explanation = self._only_map().explain(X)
-        return explanation
-
     @property
     def _arguments(self) -> Arguments:  # type: ignore[override]
         return check_calibrator(self.calibrator)._arguments
@@ -175,12 +149,7 @@ class CalibratorCV(AbstractHolder):
 
     def _find(self, data: LabelledScores) -> dict[str, Any]:
         settings = self._settings(len(data.classes))
-        used = used_rows(data.sample_weight, len(data.labels))
-        if len(used) == 1 and isinstance(self.cv, numbers.Integral):
-            # One row alone has to judge itself; there is nothing to choose by.
-            splits = [(used, used)]
-        else:
-            splits = make_splits(self.cv, data.labels, used, deal_evenly)
+        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         results = self._search(data, splits, settings)
         best = int(np.argmax(results["mean_test_score"]))
         average = self.combine == "average"
@@ -276,9 +245,7 @@ def _refuse_average(n_members: int) -> NoReturn:
 
 
 def _log_loss(candidate: AbstractCalibrator, data: LabelledScores) -> float:
-    proba = candidate._apply(data.inputs, data.column_classes)
-    losses = log_losses(proba.T, data.labels)
-    return float(np.average(losses, weights=data.sample_weight))
+    return float(np.average(losses_of(candidate, data), weights=data.sample_weight))
 
 
 def _as_results(

@@ -18,6 +18,7 @@ __all__ = [
     "deal_evenly",
     "deal_within_classes",
     "make_splits",
+    "splits_to_choose_by",
     "used_rows",
 ]
 
@@ -99,6 +100,14 @@ def make_splits(
             "already which rows stay together. Leave out `groups`, or pass a splitter as `cv`."
         )
     return _from_pairs(cv, is_used)
+
+
+def splits_to_choose_by(cv: Any, labels: IntArray, sample_weight: FloatArray | None) -> list[Split]:
+    """Folds dealt without a look at the labels; one row alone has to judge itself."""
+    used = used_rows(sample_weight, len(labels))
+    if len(used) == 1 and isinstance(cv, numbers.Integral):
+        return [(used, used)]
+    return make_splits(cv, labels, used, deal_evenly)
 
 
 def _n_folds(wanted: int, n_rows: int, groups: npt.NDArray[Any] | None) -> int:

@@ -1,0 +1,56 @@
+"""Scores that are sure of nothing: a temperature, and a share of the uniform distribution."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.core._rows import Reader, Rows, floored, log_of_floor
+
+__all__ = ["Softening", "softened"]
+
+
+@dataclass(frozen=True)
+class Softening:
+    """From raw rows to ln r, with r = (1 - u) softmax(slope * scores) + u / k.
+
+    ``transform`` and ``log_floor`` make the scores, as in a `Reader`, and ``uniform`` is u, the
+    share of the uniform distribution: no class is left without a probability. Unless
+    ``normalised``, a row is moved by a constant to where slope * scores was: without the uniform
+    share it is that, and a linear map of it a linear map of the scores.
+    """
+
+    transform: Callable[[FloatArray], FloatArray] | None
+    log_floor: float
+    slope: float
+    uniform: float
+    normalised: bool
+
+    def __call__(self, block: FloatArray) -> FloatArray:
+        """Softened scores (k, m), made of ``block`` (k, m) in place."""
+        if self.transform is not None:
+            block = self.transform(block)
+        block = floored(block, self.log_floor)
+        block *= self.slope
+        top = block.max(axis=0)
+        block -= top
+        total = np.log(np.exp(block).sum(axis=0))
+        block -= total
+        block += np.log1p(-self.uniform)
+        np.logaddexp(block, np.log(self.uniform / len(block)), out=block)
+        if not self.normalised:
+            block += top
+            block += total
+        return block
+
+
+def softened(rows: Rows, floor: float, slope: float, *, normalised: bool) -> Rows:
+    """The same rows with a floor, a temperature and, with n rows, a uniform share of 1 / (n + 1).
+
+    That is the rule of succession for the event that a prediction without doubt was wrong.
+    """
+    read = rows.source.read
+    uniform = 1.0 / (rows.total_weight + 1.0)
+    soften = Softening(read.transform, log_of_floor(floor), slope, uniform, normalised)
+    return Rows(replace(rows.source, read=Reader(soften, read.columns)))

@@ -1,0 +1,271 @@
+"""The default: the simplest of several calibrators that is not really worse than the best."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._typing import FloatArray, InputScale, LabelArray
+from dircal._validation import LabelledScores
+from dircal.calibrators import (
+    BayesianDirichletCalibrator,
+    IdentityCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+)
+from dircal.calibrators._base import AbstractCalibrator, Complaint
+from dircal.core import PairedDifference, paired_difference
+from dircal.selection._base import check_calibrator, losses_of, take_rows
+from dircal.selection._one_map_base import AbstractOneMap
+from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
+
+__all__ = ["AutoCalibrator"]
+
+# A difference is real when it exceeds so many standard errors. With one or two, far fewer tasks are
+# calibrated at all, and the few that come to harm stay the same (`benchmarks/quality.py`).
+_STANDARD_ERRORS = 0.5
+
+
+class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
+    r"""Chooses among calibrators by what they do to rows that they were not fitted on.
+
+    The simplest one wins that is not really worse than the best. So uncalibrated probabilities
+    that are right already stay as they are.
+
+    Parameters
+    ----------
+    calibrators : sequence of calibrators, optional
+        Candidates, from the simplest to the most complex, all with the ``input_scale`` given
+        here. None stands for `IdentityCalibrator`, `TemperatureScaling`, `VectorScaling` and
+        `BayesianDirichletCalibrator`.
+    cv : int, splitter or iterable of pairs, default=5
+        Number of folds, dealt at random with a fixed seed; or a splitter of scikit-learn; or pairs
+        of indices (rows to fit, rows to score).
+    input_scale : {"probability", "logit"}, default="probability"
+        What `X` holds.
+    classes : sequence, optional
+        Label of each column of `X`, in any order. Needed where the labels in `y` do not tell:
+        columns in another order than sorted labels, or a class that `y` lacks.
+
+    Attributes
+    ----------
+    calibrator_ : calibrator
+        The chosen one, fitted on all rows.
+    choice_ : str
+        Its name in the table.
+    table_ : dict of lists
+        What the choice was made by, one entry for each candidate: "calibrator", its name;
+        "log_loss", the mean on rows that were kept back; "difference" from the best, and its
+        "standard_error"; "harm", the estimated probability of being worse than uncalibrated.
+    probability_of_harm_ : float
+        That of the chosen one; zero for the identity.
+    classes_ : array of shape (n_classes,)
+        Labels, sorted.
+    column_classes_ : array of shape (n_classes,)
+        Label of each column of `X`.
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    See Also
+    --------
+    CalibratorCV : Chooses the parameters of one calibrator.
+
+    Notes
+    -----
+    Every candidate c is fitted without each fold in turn, and :math:`\ell_{ci}` is its log-loss on
+    row i, which it has not seen. With the best :math:`c^*` in the mean, candidate c is not really
+    worse if
+
+    .. math:: \bar d_c \le \frac12 \sqrt{\frac{\sum_i v_i (d_{ci} - \bar d_c)^2}{n (n - 1)}}, \qquad
+        d_{ci} = \ell_{ci} - \ell_{c^* i},
+
+    where :math:`v_i` are the weights, n is their sum and :math:`\bar d_c` the weighted mean: within
+    half a standard error of the paired difference. The first such candidate is fitted on all rows;
+    more caution costs gain and hardly lowers harm. The probability of harm is that of a normal
+    distribution with the mean and the standard error of the difference to uncalibrated
+    probabilities, above zero. It counts folds as independent, so it is an estimate, and a little
+    too sure.
+
+    When not to use it: it fits every candidate as often as there are folds and once more. Where
+    time matters, or where harm is out of the question because the scores are no probabilities at
+    all, `BayesianDirichletCalibrator` alone gives the same in most cases.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal import AutoCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.dirichlet(np.ones(3), size=1000)
+    >>> y = (q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
+    >>> AutoCalibrator().fit(q, y).choice_  # calibrated already
+    'IdentityCalibrator'
+    >>> sharp = q**2 / (q**2).sum(axis=1, keepdims=True)
+    >>> auto = AutoCalibrator().fit(sharp, y)
+    >>> auto.choice_
+    'TemperatureScaling'
+    >>> auto.probability_of_harm_ < 0.01
+    True
+    """
+
+    calibrator_: AbstractCalibrator
+    choice_: str
+    table_: dict[str, list[Any]]
+    probability_of_harm_: float
+
+    def __init__(
+        self,
+        *,
+        calibrators: Sequence[Any] | None = None,
+        cv: Any = 5,
+        input_scale: InputScale = "probability",
+        classes: Iterable[Any] | None = None,
+    ) -> None:
+        self.calibrators = calibrators
+        self.cv = cv
+        self.input_scale = input_scale
+        self.classes = classes
+
+    def _only_map(self) -> Any:
+        check_is_fitted(self)
+        if hasattr(self.calibrator_, "explain"):
+            return self.calibrator_
+        raise ValueError(
+            f"`calibrators` must lead to a linear map for this; the choice was {self.choice_}, "
+            "which has no matrix to tell of. Ask `calibrator_` for what it has."
+        )
+
+    def _check_parameters(self) -> None:
+        check_cv(self.cv)
+        if self.calibrators is None:
+            return
+        if isinstance(self.calibrators, str) or not isinstance(self.calibrators, Sequence):
+            raise ValueError(
+                f"`calibrators` must be a list of calibrators; got {self.calibrators!r}. "
+                "Pass for example [IdentityCalibrator(), TemperatureScaling()]."
+            )
+        if len(self.calibrators) == 0:
+            raise ValueError(
+                "`calibrators` must hold at least one calibrator; got an empty list. "
+                "Leave it at None for the default ones."
+            )
+        for each in self.calibrators:
+            check_calibrator(each)._check_all_parameters()
+            if each.input_scale != self.input_scale:
+                raise ValueError(
+                    f"`calibrators` must all read what `input_scale` says, "
+                    f"{self.input_scale!r}; got {each!r} with input_scale={each.input_scale!r}. "
+                    "Set the same one everywhere."
+                )
+            if each.classes is not None:
+                raise ValueError(
+                    f"`calibrators` must leave `classes` to AutoCalibrator; got {each!r}. "
+                    "Set `classes` there instead."
+                )
+
+    def _candidates(self, n_classes: int) -> list[AbstractCalibrator]:
+        if self.calibrators is None:
+            scale = self.input_scale
+            return [
+                IdentityCalibrator(input_scale=scale),
+                TemperatureScaling(input_scale=scale),
+                VectorScaling(input_scale=scale),
+                BayesianDirichletCalibrator(input_scale=scale),
+            ]
+        for each in self.calibrators:
+            if n_classes > 2 and not get_tags(each).classifier_tags.multi_class:
+                raise ValueError(
+                    f"`calibrators` must be able to read {n_classes} columns; got {each!r}, which "
+                    "is for two classes. Put OneVsRestCalibrator around it."
+                )
+        return [clone(each) for each in self.calibrators]
+
+    def _find(self, data: LabelledScores) -> dict[str, Any]:
+        candidates = self._candidates(len(data.classes))
+        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
+        held_out = np.concatenate([rows for _, rows in splits])
+        judge = _Judge(data, held_out)
+        losses = [_cross_fitted(each, data, splits) for each in candidates]
+        identity = IdentityCalibrator(input_scale=self.input_scale)
+        uncalibrated = _cross_fitted(identity, data, splits)
+        best = int(np.argmin([judge.mean(each) for each in losses]))
+        from_best = [judge.compare(each, losses[best]) for each in losses]
+        harm = [_above_zero(judge.compare(each, uncalibrated)) for each in losses]
+        close = [
+            d.mean <= _STANDARD_ERRORS * d.standard_error or i == best
+            for i, d in enumerate(from_best)
+        ]
+        chosen = close.index(True)
+        names = _names(candidates)
+        return {
+            "calibrator_": candidates[chosen]._fit_checked(data),
+            "choice_": names[chosen],
+            "table_": {
+                "calibrator": names,
+                "log_loss": [judge.mean(each) for each in losses],
+                "difference": [d.mean for d in from_best],
+                "standard_error": [d.standard_error for d in from_best],
+                "harm": harm,
+            },
+            "probability_of_harm_": harm[chosen],
+        }
+
+    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
+        return self.calibrator_._apply(inputs, column_classes)
+
+    def _complaints(self) -> list[Complaint]:
+        return self.calibrator_._complaints()
+
+
+class _Judge:
+    """Means and paired comparisons of losses on the rows that were kept back."""
+
+    def __init__(self, data: LabelledScores, rows: npt.NDArray[np.intp]) -> None:
+        weight = data.sample_weight
+        self.weight = None if weight is None else weight[rows]
+        self.n = float(len(rows)) if self.weight is None else float(self.weight.sum())
+
+    def mean(self, losses: FloatArray) -> float:
+        """Weighted mean."""
+        return float(np.average(losses, weights=self.weight))
+
+    def compare(self, losses: FloatArray, others: FloatArray) -> PairedDifference:
+        """Losses less those of another."""
+        share = None if self.weight is None else self.weight / self.n
+        return paired_difference(losses - others, share, self.n)
+
+
+def _cross_fitted(
+    candidate: AbstractCalibrator, data: LabelledScores, splits: list[Split]
+) -> FloatArray:
+    """Losses of the rows that were kept back, in the order of the folds."""
+    return np.concatenate(
+        [
+            losses_of(
+                clone(candidate)._fit_checked(take_rows(data, fitting)), take_rows(data, scoring)
+            )
+            for fitting, scoring in splits
+        ]
+    )
+
+
+def _above_zero(difference: PairedDifference) -> float:
+    """Probability that the true difference is above zero; none if there is no difference."""
+    if difference.mean == 0.0:
+        return 0.0
+    if difference.standard_error == 0.0:
+        return float(difference.mean > 0.0)
+    return float(ndtr(difference.mean / difference.standard_error))
+
+
+def _names(candidates: list[AbstractCalibrator]) -> list[str]:
+    """Names of the classes, with their parameters where a class occurs twice."""
+    names = [type(each).__name__ for each in candidates]
+    return [
+        repr(each) if names.count(name) > 1 else name
+        for each, name in zip(candidates, names, strict=True)
+    ]

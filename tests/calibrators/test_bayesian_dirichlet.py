@@ -1,0 +1,221 @@
+"""Bayesian Dirichlet calibration: known answers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
+
+SINGLE_ZERO = float(np.finfo(np.float32).tiny)
+
+
+def sms(proba, y, new):
+    """Structured matrix scaling, transcribed from its definition; solved by BFGS."""
+    n, k = proba.shape
+    t = TemperatureScaling(classes=range(k), clip=SINGLE_ZERO).fit(proba, y).temperature_
+
+    def read(q):
+        return np.log((1 - 1 / (n + 1)) * softmax(np.log(q) / t, axis=1) + 1 / (n + 1) / k)
+
+    r, rows, off = read(proba), np.arange(n), ~np.eye(k, dtype=bool)
+
+    def loss(params):
+        D, b = params[: k * k].reshape(k, k), params[k * k :]
+        mean = -log_softmax(r + r @ D.T + b, axis=1)[rows, y].mean()
+        ridge = k / n * (np.diag(D) @ np.diag(D) + b @ b) + k * (k - 1) / n * (D[off] ** 2).sum()
+        return mean + ridge
+
+    best = minimize(loss, np.zeros(k * k + k), method="BFGS", options={"gtol": 1e-9}).x
+    D, b = best[: k * k].reshape(k, k), best[k * k :]
+    return softmax(read(new) @ (np.eye(k) + D).T + b, axis=1)
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 2), (80, 3), (300, 4)])
+def test_fixed_is_structured_matrix_scaling(n, k, make_problem):
+    problem, new = make_problem(0, n=n, k=k), make_problem(1, n=50, k=k).proba
+    fixed = BayesianDirichletCalibrator(prior="fixed", clip=SINGLE_ZERO)
+    ours = fixed.fit(problem.proba, problem.y).predict_proba(new)
+    assert_allclose(ours, sms(problem.proba, problem.y, new), atol=1e-5)
+    assert fixed.precisions_ == {
+        "diagonal": 2.0 * k,
+        "off_diagonal": 2.0 * k * (k - 1),
+        "intercept": 2.0 * k,
+    }
+
+
+def test_learned_precisions_satisfy_their_equation(make_problem):
+    problem = make_problem(0, n=500, k=4)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    theta = fitted.coef_ - np.eye(4)
+    squares = {
+        "diagonal": (np.diag(theta) ** 2).sum(),
+        "off_diagonal": (theta[~np.eye(4, dtype=bool)] ** 2).sum(),
+        "intercept": (fitted.intercept_**2).sum(),
+    }
+    mode = {"diagonal": 4.0, "off_diagonal": 12.0, "intercept": 4.0}
+    for name, precision in fitted.precisions_.items():
+        effective = fitted.effective_parameters_[name]
+        expected = (effective + 4.0) / (squares[name] + 4.0 / mode[name])
+        assert_allclose(precision, expected, rtol=1e-4)
+        assert 0.0 < effective < {"diagonal": 4, "off_diagonal": 12, "intercept": 4}[name]
+
+
+def test_evidence_is_the_integral_over_the_prior():
+    # Two classes and rows that say little: the integral by sampling the prior.
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(20, 2))
+    y = (logits + rng.gumbel(size=(20, 2))).argmax(axis=1)
+    fitted = BayesianDirichletCalibrator(prior="fixed", input_scale="logit").fit(logits, y)
+    scores = fitted._reader(None)(logits)
+    draws = rng.normal(size=(200_000, 2, 3)) / 2.0  # alpha = 4 in all groups
+    z = np.einsum("dij,jm->dim", draws[:, :, :2] + np.eye(2), scores) + draws[:, :, 2:]
+    odds = np.take_along_axis(z, y[None, None], axis=1) - np.take_along_axis(
+        z, 1 - y[None, None], axis=1
+    )
+    log_likelihood = -np.logaddexp(0.0, -odds[:, 0]).sum(axis=1)
+    integral = np.log(np.exp(log_likelihood).mean())
+    assert_allclose(fitted.log_evidence_, integral, atol=0.05)
+
+
+def test_few_rows_stay_near_temperature_scaling(make_problem):
+    problem = make_problem(3, n=12, k=3)
+    learned = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    assert np.abs(learned.coef_ - np.eye(3)).max() < 0.5
+    assert sum(learned.effective_parameters_.values()) < 5.0
+
+
+def test_many_rows_find_the_map(make_problem):
+    rng = np.random.default_rng(0)
+    W = np.array([[1.2, -0.3, 0.1], [0.0, 0.7, 0.2], [0.3, -0.2, 0.9]])
+    b = np.array([0.5, -0.3, -0.2])
+    q = rng.dirichlet(np.full(3, 2.0), size=50_000)
+    truth = softmax(np.log(q) @ W.T + b, axis=1)
+    y = (truth.cumsum(axis=1) > rng.random((len(q), 1))).argmax(axis=1)
+    fitted = BayesianDirichletCalibrator().fit(q, y)
+    assert np.abs(fitted.predict_proba(q) - truth).mean() < 0.01
+    found = fitted.linear_parameters()
+    linear = softmax(np.log(q) @ found.W.T + found.b, axis=1)
+    assert np.abs(linear - truth).mean() < 0.01
+
+
+def test_scores_that_point_away_from_the_labels_are_used(make_problem):
+    problem = make_problem(0, n=2000, k=3)
+    turned = (problem.y + 1) % 3  # class j is said where class j + 1 is meant
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, turned)
+    rows = np.arange(2000)
+    loss = -np.log(fitted.predict_proba(problem.proba)[rows, turned]).mean()
+    straight = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    best = -np.log(straight.predict_proba(problem.proba)[rows, problem.y]).mean()
+    assert loss < best + 0.02
+
+
+def test_no_output_is_zero():
+    X = np.repeat(np.eye(3), 20, axis=0)
+    fitted = BayesianDirichletCalibrator().fit(X, np.repeat([0, 1, 2], 20))
+    proba = fitted.predict_proba(np.eye(3))
+    assert proba.min() > 1e-6
+    assert (proba.argmax(axis=1) == [0, 1, 2]).all()
+
+
+def test_zeros_of_votes_get_a_floor(make_problem):
+    # Shares of 20 votes, as a forest has them: a zero says "rare", and not how rare.
+    problem = make_problem(0, n=1000, k=4, scale=1.5)
+    rng = np.random.default_rng(0)
+    votes = rng.multinomial(20, problem.proba) / 20.0
+    assert BayesianDirichletCalibrator().fit(votes, problem.y).clip_ > 1e-6
+    assert BayesianDirichletCalibrator().fit(problem.proba, problem.y).clip_ < 1e-300
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_intervals_hold_the_prediction_and_shrink_with_rows(k, make_problem):
+    problem = make_problem(0, n=4000, k=k)
+    few = BayesianDirichletCalibrator().fit(problem.proba[:500], problem.y[:500])
+    many = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    new = make_problem(1, n=40, k=k).proba
+    widths = []
+    for fitted in (few, many):
+        lower, upper = fitted.predict_interval(new)
+        proba = fitted.predict_proba(new)
+        assert (lower >= 0.0).all()
+        assert (lower <= proba).all()
+        assert (proba <= upper).all()
+        assert (upper <= 1.0).all()
+        widths.append((upper - lower).mean())
+    assert widths[1] < 0.8 * widths[0]
+    narrow = np.subtract(*few.predict_interval(new, level=0.5)[::-1])
+    wide = np.subtract(*few.predict_interval(new, level=0.99)[::-1])
+    assert (narrow <= wide).all()
+
+
+def test_intervals_by_finite_differences(make_problem):
+    problem = make_problem(0, n=200, k=3)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    new = make_problem(1, n=5, k=3).proba
+    scores, covariance = fitted._reader(None)(new), fitted._posterior.covariance
+    weights = np.column_stack([fitted.coef_, fitted.intercept_])
+
+    def log_odds(params):
+        w = params.reshape(3, 4)
+        p = softmax(w[:, :3] @ scores + w[:, 3:], axis=0)
+        return np.log(p) - np.log1p(-p)
+
+    step = 1e-5
+    slopes = np.stack(
+        [
+            (log_odds(weights.ravel() + step * e) - log_odds(weights.ravel() - step * e))
+            / (2 * step)
+            for e in np.eye(12)
+        ]
+    )
+    naive = np.sqrt(np.einsum("eim,ef,fim->im", slopes, covariance, slopes))
+    proba = fitted.predict_proba(new).T
+    assert_allclose(fitted._posterior.spread_of_log_odds(proba, scores), naive, rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, "wide"])
+def test_bad_levels(level, make_problem):
+    problem = make_problem(0, n=60, k=3)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    with pytest.raises(ValueError, match="`level`"):
+        fitted.predict_interval(problem.proba, level=level)
+
+
+def test_bad_prior(make_problem):
+    problem = make_problem(0, n=60, k=3)
+    with pytest.raises(ValueError, match=r"`prior` must be .*'flat'"):
+        BayesianDirichletCalibrator(prior="flat").fit(problem.proba, problem.y)
+
+
+def test_a_normalised_map_has_no_parameters(make_problem):
+    problem = make_problem(0, n=60, k=3)
+    fitted = BayesianDirichletCalibrator(prior="fixed").fit(problem.proba, problem.y)
+    for ask in (fitted.linear_parameters, fitted.canonical_parameters, fitted.explain):
+        with pytest.raises(ValueError, match=r"`prior` must be 'learned'.*got prior='fixed'"):
+            ask()
+
+
+def test_logits_and_probabilities_agree(make_problem):
+    problem = make_problem(0, n=300, k=4, scale=1.0)
+    options = {"clip": 1e-300}
+    a = BayesianDirichletCalibrator(**options).fit(problem.proba, problem.y)
+    b = BayesianDirichletCalibrator(input_scale="logit", **options).fit(problem.logits, problem.y)
+    assert_allclose(a.predict_proba(problem.proba), b.predict_proba(problem.logits), atol=1e-7)
+
+
+def test_explanations_tell_of_the_map(make_problem):
+    problem = make_problem(0, n=2000, k=3)
+    text = str(BayesianDirichletCalibrator().fit(problem.proba, problem.y).explain())
+    assert "BayesianDirichletCalibrator" in text
+
+
+def test_better_than_default_dirichlet_where_rows_are_few(make_problem):
+    losses = {BayesianDirichletCalibrator: [], DirichletCalibrator: []}
+    for seed in range(10):
+        problem = make_problem(seed, n=1100, k=8)
+        for cls, found in losses.items():
+            fitted = cls(classes=range(8)).fit(problem.proba[:100], problem.y[:100])
+            proba = fitted.predict_proba(problem.proba[100:])
+            found.append(-np.log(proba[np.arange(1000), problem.y[100:]]).mean())
+    assert np.mean(losses[BayesianDirichletCalibrator]) < np.mean(losses[DirichletCalibrator])

@@ -1,0 +1,142 @@
+"""The choice among calibrators: which, why, and what may go wrong."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dircal import (
+    AutoCalibrator,
+    BayesianDirichletCalibrator,
+    CalibratedClassifier,
+    DirichletCalibrator,
+    IdentityCalibrator,
+    PlattCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+)
+from dircal.metrics import log_loss
+
+ALL = [
+    "IdentityCalibrator",
+    "TemperatureScaling",
+    "VectorScaling",
+    "BayesianDirichletCalibrator",
+]
+
+
+@pytest.fixture
+def calibrated():
+    """Probabilities that are right, and labels drawn from them."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(4), size=2000)
+    return q, (q.cumsum(axis=1) > rng.random((2000, 1))).argmax(axis=1)
+
+
+def test_what_is_right_stays(calibrated):
+    q, y = calibrated
+    auto = AutoCalibrator().fit(q, y)
+    assert auto.choice_ == "IdentityCalibrator"
+    assert_allclose(auto.predict_proba(q), q, rtol=1e-12)
+    assert auto.probability_of_harm_ == 0.0
+
+
+def test_one_temperature_is_found(calibrated):
+    q, y = calibrated
+    sharp = q**2 / (q**2).sum(axis=1, keepdims=True)
+    auto = AutoCalibrator().fit(sharp, y)
+    assert auto.choice_ == "TemperatureScaling"
+    assert abs(auto.calibrator_.temperature_ - 2.0) < 0.2
+    assert auto.probability_of_harm_ < 1e-6
+
+
+def test_confused_classes_take_the_full_map(calibrated):
+    q, y = calibrated
+    turned = AutoCalibrator().fit(q[:, [1, 0, 2, 3]], y)
+    assert turned.choice_ == "BayesianDirichletCalibrator"
+    assert turned.probability_of_harm_ < 1e-6
+
+
+def test_the_table_is_what_the_choice_was_made_by(calibrated):
+    q, y = calibrated
+    auto = AutoCalibrator(cv=4).fit(q, y)
+    table = auto.table_
+    assert table["calibrator"] == ALL
+    best = int(np.argmin(table["log_loss"]))
+    assert table["difference"][best] == 0.0
+    assert_allclose(table["difference"], np.array(table["log_loss"]) - min(table["log_loss"]))
+    assert_allclose(table["log_loss"][0], log_loss(y, q), rtol=1e-10)
+    assert all(0.0 <= harm <= 1.0 for harm in table["harm"])
+    within = np.array(table["difference"]) <= 0.5 * np.array(table["standard_error"])
+    assert auto.choice_ == ALL[int(np.argmax(within | (np.arange(4) == best)))]
+
+
+def test_losses_are_those_of_folds_that_were_not_fitted(calibrated):
+    q, y = calibrated
+    folds = [(np.arange(1000), np.arange(1000, 2000)), (np.arange(1000, 2000), np.arange(1000))]
+    auto = AutoCalibrator(calibrators=[TemperatureScaling()], cv=folds).fit(q, y)
+    by_hand = [
+        log_loss(y[score], TemperatureScaling().fit(q[fit], y[fit]).predict_proba(q[score]))
+        for fit, score in folds
+    ]
+    assert_allclose(auto.table_["log_loss"], [np.mean(by_hand)], rtol=1e-10)
+
+
+def test_the_order_of_the_list_decides_between_equals(calibrated):
+    q, y = calibrated
+    one, other = TemperatureScaling(clip=1e-12), TemperatureScaling(clip=1e-13)
+    auto = AutoCalibrator(calibrators=[one, other]).fit(q, y)
+    assert auto.calibrator_.clip == 1e-12
+    assert auto.choice_ == repr(one)
+
+
+def test_logits(make_problem):
+    problem = make_problem(0, n=1000, k=3)
+    auto = AutoCalibrator(input_scale="logit").fit(problem.logits, problem.y)
+    assert auto.calibrator_.input_scale == "logit"
+    assert log_loss(problem.y, auto.predict_proba(problem.logits)) < log_loss(
+        problem.y, problem.proba
+    )
+
+
+def test_it_is_the_default_of_a_calibrated_classifier(make_problem):
+    from sklearn.naive_bayes import GaussianNB
+
+    problem = make_problem(0, n=200, k=3)
+    model = CalibratedClassifier(GaussianNB()).fit(problem.logits, problem.y)
+    assert all(isinstance(each, AutoCalibrator) for each in model.calibrators_)
+
+
+def test_the_map_can_be_asked(make_problem):
+    problem = make_problem(0, n=1000, k=3)
+    auto = AutoCalibrator().fit(problem.proba, problem.y)
+    assert auto.choice_ != "IdentityCalibrator"
+    assert_array_equal(auto.linear_parameters().W, auto.calibrator_.linear_parameters().W)
+    assert str(auto.explain()) == str(auto.calibrator_.explain())
+    same = AutoCalibrator(calibrators=[IdentityCalibrator()]).fit(problem.proba, problem.y)
+    with pytest.raises(ValueError, match=r"`calibrators` must lead to a linear map.*Identity"):
+        same.explain()
+
+
+@pytest.mark.parametrize(
+    ("calibrators", "message"),
+    [
+        ("all", r"`calibrators` must be a list.*'all'"),
+        ([], r"`calibrators` must hold at least one"),
+        ([TemperatureScaling], r"must be a calibrator of dircal; got the class Temperature"),
+        ([VectorScaling(input_scale="logit")], r"`calibrators` must all read.*'logit'"),
+        ([VectorScaling(classes=[0, 1, 2])], r"`calibrators` must leave `classes`"),
+        ([PlattCalibrator()], r"3 columns.*PlattCalibrator.*OneVsRestCalibrator"),
+    ],
+)
+def test_bad_calibrators(calibrators, message, make_problem):
+    problem = make_problem(0, n=60, k=3)
+    with pytest.raises(ValueError, match=message):
+        AutoCalibrator(calibrators=calibrators).fit(problem.proba, problem.y)
+
+
+def test_given_calibrators_are_left_alone(make_problem):
+    problem = make_problem(0, n=100, k=3)
+    given = [DirichletCalibrator(), BayesianDirichletCalibrator()]
+    auto = AutoCalibrator(calibrators=given).fit(problem.proba, problem.y)
+    assert not any(hasattr(each, "classes_") for each in given)
+    assert auto.choice_ in {"DirichletCalibrator", "BayesianDirichletCalibrator"}
