@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := python -m pip install --quiet --disable-pip-version-check
+PIP := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -18,11 +18,11 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[cli]"
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
@@ -32,7 +32,7 @@ demo: $(VENV)/.installed  ## calibrate real classifiers and show what changed
 test: $(VENV)/.installed-dev  ## run the whole suite, docs examples included
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-$(VENV)-bare/.installed: pyproject.toml
+$(VENV)-bare/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-bare
 	$(VENV)-bare/bin/$(PIP) --editable .
 	@touch $@
@@ -61,7 +61,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/measures.py
 
-$(VENV)/.installed-experiments: $(BIN)/python pyproject.toml
+$(VENV)/.installed-experiments: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"
 	@touch $@ $(VENV)/.installed
 

@@ -14,7 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 import dircal
-from dircal import calibrators, inference, metrics, selection
+from dircal import calibrators, export, inference, metrics, persistence, selection
+from dircal.persistence._schemas import SCHEMAS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dircal"
@@ -118,6 +119,30 @@ def test_functions_have_their_tests_and_pages(function):
     assert name in (ROOT / "docs" / "guide" / "is_it_calibrated.md").read_text()
     tests = [*(ROOT / "tests").rglob("test_*.py")]
     assert any(name in path.read_text() for path in tests)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        getattr(room, name)
+        for room in (persistence, export)
+        for name in room.__all__
+        if inspect.isfunction(getattr(room, name))
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_files_and_exports_are_documented(function):
+    doc = FunctionDoc(function)
+    assert_documented(doc, inspect.signature(function).parameters)
+    assert doc["Examples"]
+    assert "When not to use it" in "\n".join(doc["Notes"])
+    assert function.__name__ in (ROOT / "docs" / "api.md").read_text()
+    assert function.__name__ in (ROOT / "docs" / "guide" / "saving.md").read_text()
+
+
+@each_calibrator
+def test_every_calibrator_can_be_saved(cls):
+    assert cls.__name__ in SCHEMAS
 
 
 @each_calibrator

@@ -10,7 +10,8 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 (1, 2)
 """
 
-from dircal import metrics
+from dircal import export, metrics
+from dircal._version import __version__
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
     BetaCalibrator,
@@ -40,6 +41,7 @@ from dircal.parameters import (
     InterpretationPoints,
     LinearParameters,
 )
+from dircal.persistence import load, save
 from dircal.selection import AutoCalibrator, CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
 
 __all__ = [
@@ -69,9 +71,10 @@ __all__ = [
     "calibration_test",
     "calibration_test_from_confidence",
     "critical_difference",
+    "export",
     "friedman",
+    "load",
     "metrics",
     "rank_groups",
+    "save",
 ]
-
-__version__ = "0.1.0"

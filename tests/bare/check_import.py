@@ -3,12 +3,13 @@
 import importlib.util
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
 import dircal
 
-for extra in ("click", "rich", "pandas", "polars", "matplotlib", "pytest"):
+for extra in ("click", "rich", "pandas", "polars", "matplotlib", "pytest", "onnx", "torch"):
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed: not a bare environment"
 
 rng = np.random.default_rng(0)
@@ -18,6 +19,19 @@ for name in dircal.calibrators.__all__:
     calibrator = dircal.OneVsRestCalibrator(getattr(dircal, name)())
     calibrated = calibrator.fit(proba, y).predict_proba(proba)
     np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
+
+with tempfile.TemporaryDirectory() as folder:
+    dircal.save(calibrator, f"{folder}/map.json")
+    loaded = dircal.load(f"{folder}/map.json")
+np.testing.assert_array_equal(loaded.predict_proba(proba), calibrated)
+assert "import math" in dircal.export.to_python(calibrator)
+for export, extra in ((dircal.export.to_onnx, "onnx"), (dircal.export.to_torch, "torch")):
+    told = ""
+    try:
+        export(calibrator)
+    except ModuleNotFoundError as error:
+        told = str(error)
+    assert f"pip install 'dircal[{extra}]'" in told, told
 
 command = [sys.executable, "-c", "from dircal.cli import main; main()"]
 refused = subprocess.run(command, capture_output=True, text=True, check=False)

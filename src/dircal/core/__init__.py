@@ -41,7 +41,7 @@ from dircal.core._penalty import (
     off_diagonal,
     towards_identity,
 )
-from dircal.core._posterior import Posterior
+from dircal.core._posterior import ExactPosterior, Posterior, SketchedPosterior
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, log_of_floor, row_slices, used_part
@@ -76,6 +76,7 @@ __all__ = [
     "Chunk",
     "Diagonal",
     "Effects",
+    "ExactPosterior",
     "Full",
     "GroupFit",
     "GroupPrior",
@@ -92,6 +93,7 @@ __all__ = [
     "Scalar",
     "SecondOrder",
     "Sketch",
+    "SketchedPosterior",
     "SoftPrior",
     "Softening",
     "Solution",

@@ -1,0 +1,5 @@
+"""The version, for the package and for the files that it writes."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,255 @@
+"""A calibrator as an ONNX model."""
+
+import json
+import os
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._files import write_whole
+from dircal._validation import check_option
+from dircal._version import __version__
+from dircal.export._expression import (
+    Binary,
+    Choose,
+    Columns,
+    Constant,
+    Expression,
+    Input,
+    Join,
+    Linear,
+    LogSoftmax,
+    Lookup,
+    RowMax,
+    RowSum,
+    Softmax,
+    Unary,
+)
+from dircal.export._extras import need
+from dircal.export._formulas import expression_of
+from dircal.export._labels import plain_labels
+from dircal.export._single import single_expression
+
+__all__ = ["to_onnx"]
+
+# Of 2021, and understood by what runs models today.
+_OPSET = 17
+_IR_VERSION = 8
+_UNARY = {"log": "Log", "exp": "Exp", "abs": "Abs"}
+_BINARY = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min"}
+_REMEDY = "Use dtype='mixed', which is float32 outside and float64 inside."
+
+
+def to_onnx(
+    calibrator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    dtype: Literal["float64", "float32", "mixed"] = "float64",
+) -> Any:
+    """Make an ONNX model of a fitted calibrator.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can steps on
+        logits, one class against the rest; the error says why.
+    path : str or path, optional
+        Where to write the model; None writes nothing.
+    dtype : {"float64", "float32", "mixed"}, default="float64"
+        Type of the numbers. "mixed" takes and returns float32 and computes in float64. "float32"
+        is refused where it would not be exact enough, or not finite.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+        The model, checked by ``onnx.checker``. Its input ``scores`` has shape (n, n_features), its
+        output ``probabilities`` (n, n_classes).
+
+    See Also
+    --------
+    to_torch : A layer that can be trained further.
+    to_python : A file that needs nothing.
+
+    Notes
+    -----
+    Columns of ``scores`` are those that the calibrator was fitted on, in that order; columns of
+    ``probabilities`` follow ``classes_``. Both orders stand in the metadata of the model, as JSON,
+    under ``dircal.columns`` and ``dircal.classes``. The model does not check its input.
+
+    "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "float32" to
+    1e-5 for probabilities of at least 1e-30 and logits of at most 50.
+
+    When not to use it: where `dircal` itself can be installed; `dircal.save` keeps more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal import TemperatureScaling
+    >>> from dircal.export import to_onnx
+    >>> calibrator = TemperatureScaling().fit([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1, 1])
+    >>> model = to_onnx(calibrator)
+    >>> [node.op_type for node in model.graph.node]
+    ['ReduceSum', 'Div', 'Max', 'Log', 'Mul', 'Softmax']
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(model.SerializeToString())
+    >>> (probabilities,) = session.run(None, {"scores": np.array([[0.7, 0.3]])})
+    >>> np.allclose(probabilities, calibrator.predict_proba([[0.7, 0.3]]))
+    True
+    """
+    check_option("dtype", dtype, ("float64", "float32", "mixed"))
+    onnx = need("onnx")
+    if dtype == "float32":
+        expression = single_expression(calibrator, _REMEDY)
+    else:
+        expression = expression_of(calibrator)
+    graph = _Graph(onnx, dtype)
+    graph.finish(expression)
+    model = _model(onnx, graph, calibrator, dtype)
+    onnx.checker.check_model(model, full_check=True)
+    if path is not None:
+        write_whole(path, model.SerializeToString())
+    return model
+
+
+def _model(onnx: Any, graph: "_Graph", calibrator: Any, dtype: str) -> Any:
+    helper, outside = onnx.helper, graph.outside
+    n_columns, n_classes = calibrator.n_features_in_, len(calibrator.classes_)
+    columns, classes = plain_labels(calibrator.column_classes_), plain_labels(calibrator.classes_)
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            type(calibrator).__name__,
+            [helper.make_tensor_value_info("scores", outside, ["n", n_columns])],
+            [helper.make_tensor_value_info("probabilities", outside, ["n", n_classes])],
+            initializer=graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="dircal",
+        producer_version=__version__,
+    )
+    helper.set_model_props(
+        model,
+        {
+            "dircal.calibrator": type(calibrator).__name__,
+            "dircal.input_scale": calibrator.input_scale,
+            "dircal.columns": json.dumps(columns[-n_columns:]),
+            "dircal.classes": json.dumps(classes),
+            "dircal.dtype": dtype,
+        },
+    )
+    return model
+
+
+class _Graph:
+    """Nodes and constants of a graph, made of expressions from the inside out."""
+
+    def __init__(self, onnx: Any, dtype: str) -> None:
+        self.onnx = onnx
+        self.inside = np.float32 if dtype == "float32" else np.float64
+        proto = onnx.TensorProto
+        self.outside = proto.DOUBLE if dtype == "float64" else proto.FLOAT
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._known: dict[int, str] = {}
+        self._names: dict[tuple[Any, ...], str] = {}
+        self._scores = "scores"
+        if dtype == "mixed":
+            self._scores = self._node("Cast", "scores", to=proto.DOUBLE)
+
+    def finish(self, expression: Expression) -> None:
+        """Let the expression be the output."""
+        name = self.of(expression)
+        if self._scores != "scores":
+            self._node("Cast", name, to=self.outside)
+        # Nothing comes after the last node, so that its name is free.
+        self.nodes[-1].output[0] = "probabilities"
+
+    def of(self, e: Expression) -> str:
+        """Name of the value of an expression."""
+        if id(e) not in self._known:
+            self._known[id(e)] = self._make(e)
+        return self._known[id(e)]
+
+    def _node(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def _constant(self, values: npt.NDArray[Any]) -> str:
+        if values.dtype.kind == "f":
+            values = values.astype(self.inside)
+        key = values.shape, values.dtype, values.tobytes()
+        if key not in self._names:
+            self._names[key] = f"constant_{len(self.constants)}"
+            tensor = self.onnx.numpy_helper.from_array(
+                np.ascontiguousarray(values).reshape(values.shape), self._names[key]
+            )
+            self.constants.append(tensor)
+        return self._names[key]
+
+    def _make(self, e: Expression) -> str:
+        match e:
+            case Input():
+                return self._scores
+            case Constant(values):
+                return self._constant(values)
+            case Columns(x, indices):
+                return self._node("Gather", self.of(x), self._constant(np.array(indices)), axis=1)
+            case Join(parts):
+                return self._node("Concat", *map(self.of, parts), axis=1)
+            case Unary(name, x):
+                return self._node(_UNARY[name], self.of(x))
+            case Binary(name, x, y):
+                return self._node(_BINARY[name], self.of(x), self.of(y))
+            case Choose(low, high, yes, no):
+                less = self._node("Less", self.of(low), self.of(high))
+                return self._node("Where", less, self.of(yes), self.of(no))
+            case Linear(x, matrix, bias):
+                product = self._node("MatMul", self.of(x), self._constant(matrix.T))
+                return self._node("Add", product, self._constant(bias))
+            case RowSum(x, in_order):
+                return self._sum(x, in_order)
+            case RowMax(x):
+                return self._node("ReduceMax", self.of(x), axes=[1], keepdims=1)
+            case Softmax(x):
+                return self._node("Softmax", self.of(x), axis=1)
+            case LogSoftmax(x):
+                return self._node("LogSoftmax", self.of(x), axis=1)
+            case Lookup():
+                return self._lookup(e)
+            case _:
+                raise NotImplementedError(type(e).__name__)
+
+    def _sum(self, x: Expression, in_order: bool) -> str:
+        if not in_order:
+            return self._node("ReduceSum", self.of(x), self._constant(np.array([1])), keepdims=1)
+        # Running sums are added in order; the last of them is wanted.
+        running = self._node("CumSum", self.of(x), self._constant(np.array(1)))
+        return self._node("Gather", running, self._constant(np.array([-1])), axis=1)
+
+    def _lookup(self, e: Lookup) -> str:
+        """Binary search: how many edges are below, one binary digit at a time."""
+        score = self.of(e.x)
+        digits = max(1, len(e.edges).bit_length())
+        padded = np.full(2**digits - 1, np.inf)
+        padded[: len(e.edges)] = e.edges
+        below = "Less" if e.at_edge == "below" else "LessOrEqual"
+        place = None
+        for digit in reversed(range(digits)):
+            step = 2**digit
+            if place is None:
+                edge = self._constant(padded[step - 1 : step])
+                hit = self._node(below, edge, score)
+            else:
+                ahead = self._constant(np.array(step - 1))
+                at = self._node("Add", place, ahead)
+                hit = self._node(
+                    below, self._node("Gather", self._constant(padded), at, axis=0), score
+                )
+            more = self._node("Cast", hit, to=self.onnx.TensorProto.INT64)
+            more = self._node("Mul", more, self._constant(np.array(step)))
+            place = more if place is None else self._node("Add", place, more)
+        rows = self._node("Gather", self._constant(e.table), str(place), axis=0)
+        return self._node("Squeeze", rows, self._constant(np.array([1])))

@@ -1,0 +1,269 @@
+"""A calibrator as a Python file that needs nothing."""
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._files import write_whole
+from dircal._version import __version__
+from dircal.export._expression import (
+    Binary,
+    Choose,
+    Columns,
+    Constant,
+    Expression,
+    Input,
+    Join,
+    Linear,
+    LogSoftmax,
+    Lookup,
+    RowMax,
+    RowSum,
+    Softmax,
+    Unary,
+)
+from dircal.export._formulas import expression_of
+from dircal.export._labels import plain_labels
+
+__all__ = ["to_python"]
+
+_UNARY = {"log": "math.log", "exp": "math.exp", "abs": "abs"}
+_BINARY = {
+    "add": "{x} + {y}",
+    "sub": "{x} - {y}",
+    "mul": "{x} * {y}",
+    "div": "{x} / {y}",
+    "max": "max({x}, {y})",
+    "min": "min({x}, {y})",
+}
+_HELPERS = {
+    "softmax": """
+def softmax(x):
+    top = max(x)
+    odds = [math.exp(a - top) for a in x]
+    total = sum(odds)
+    return [a / total for a in odds]
+""",
+    "log_softmax": """
+def log_softmax(x):
+    top = max(x)
+    log_total = math.log(sum(math.exp(a - top) for a in x))
+    return [a - top - log_total for a in x]
+""",
+    "linear": """
+def linear(x, weights, intercepts):
+    return [sum(w * a for w, a in zip(row, x)) + b for row, b in zip(weights, intercepts)]
+""",
+    "add_up": """
+def add_up(x):
+    total = 0.0
+    for a in x:
+        total += a
+    return total
+""",
+    "count_below": """
+def count_below(edges, x, equal_counts):
+    low, high = 0, len(edges)
+    while low < high:
+        middle = (low + high) // 2
+        if edges[middle] < x or (equal_counts and edges[middle] == x):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+""",
+}
+
+
+def to_python(calibrator: Any, path: str | os.PathLike[str] | None = None) -> str:
+    """Make a Python file of a fitted calibrator that needs no other package.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can steps on
+        logits, one class against the rest; the error says why.
+    path : str or path, optional
+        Where to write the file; None writes nothing.
+
+    Returns
+    -------
+    code : str
+        The content of the file. It has ``COLUMNS`` and ``CLASSES``, the labels of what goes in and
+        of what comes out, and the functions ``predict_proba(rows)`` and ``predict(rows)``, for
+        lists of rows.
+
+    See Also
+    --------
+    to_onnx : Faster, for other languages.
+
+    Notes
+    -----
+    It agrees with `predict_proba` to 1e-12 times one plus the largest logit. It runs in Python 3,
+    imports `math` and nothing else, and is meant for a few rows at a time. Rows of a wrong length
+    and numbers that are not finite raise a ValueError; nothing else is checked.
+
+    When not to use it: for many rows or many classes. It is a hundred times slower than
+    `predict_proba`, and a matrix for 1000 classes is a file of 20 MB.
+
+    Examples
+    --------
+    >>> from dircal import TemperatureScaling
+    >>> from dircal.export import to_python
+    >>> calibrator = TemperatureScaling().fit(
+    ...     [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["no", "yes", "yes"]
+    ... )
+    >>> code = to_python(calibrator)
+    >>> module = {}
+    >>> exec(code, module)
+    >>> module["CLASSES"], module["predict"]([[0.9, 0.1]])
+    (['no', 'yes'], ['no'])
+    """
+    code = _write(calibrator, _Code(), expression_of(calibrator))
+    if path is not None:
+        write_whole(path, code.encode())
+    return code
+
+
+def _write(calibrator: Any, body: "_Code", expression: Expression) -> str:
+    result = body.of(expression)
+    n_columns = calibrator.n_features_in_
+    columns = plain_labels(calibrator.column_classes_)[-n_columns:]
+    kind = "logits" if calibrator.input_scale == "logit" else "probabilities"
+    helpers = [text for name, text in _HELPERS.items() if name in body.used]
+    # Labels stand in the file as Python writes them, never as they are: they may be anything.
+    parts = [
+        f'"""Calibrated probabilities: a {type(calibrator).__name__}, written by dircal '
+        f"{__version__}.\n\nRows are {kind}, with a column for each of COLUMNS; results have one "
+        'for each of CLASSES.\n"""\n\nimport math\n',
+        f"COLUMNS = {columns!r}\nCLASSES = {plain_labels(calibrator.classes_)!r}\n",
+        "\n".join(f"{name} = {text}" for name, text in body.constants) + "\n",
+        *helpers,
+        "\ndef calibrate(row):\n"
+        '    """Probabilities of CLASSES for one row."""\n'
+        "    x = [float(a) for a in row]\n"
+        "    if len(x) != len(COLUMNS) or not all(math.isfinite(a) for a in x):\n"
+        '        raise ValueError("a row needs %d finite numbers; got %r" % (len(COLUMNS), row))\n'
+        + "".join(f"    {line}\n" for line in body.lines)
+        + f"    return {result}\n",
+        "\ndef predict_proba(rows):\n"
+        '    """Probabilities of CLASSES, for each row."""\n'
+        "    return [calibrate(row) for row in rows]\n",
+        "\ndef predict(rows):\n"
+        '    """Most probable of CLASSES, for each row; the first of equals."""\n'
+        "    proba = predict_proba(rows)\n"
+        "    return [CLASSES[p.index(max(p))] for p in proba]\n",
+    ]
+    return "\n".join(parts)
+
+
+class _Code:
+    """Lines of a function whose values are lists with a number for each column."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.constants: list[tuple[str, str]] = []
+        self.used: set[str] = set()
+        self._known: dict[int, tuple[str, int]] = {}
+
+    def of(self, e: Expression) -> str:
+        """Name of a list with the value of the expression."""
+        return self._get(e)[0]
+
+    def _get(self, e: Expression) -> tuple[str, int]:
+        """Name and number of columns; of a single number itself, and zero."""
+        if id(e) not in self._known:
+            self._known[id(e)] = self._make(e)
+        return self._known[id(e)]
+
+    def _line(self, text: str, width: int) -> tuple[str, int]:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name, width
+
+    def _constant(self, values: npt.NDArray[Any]) -> str:
+        name = f"C{len(self.constants)}"
+        self.constants.append((name, _as_code(values)))
+        return name
+
+    def _use(self, helper: str) -> str:
+        self.used.add(helper)
+        return helper
+
+    def _make(self, e: Expression) -> tuple[str, int]:
+        match e:
+            case Input(width):
+                return "x", width
+            case Constant(values) if len(values) == 1:
+                return _number(values.item()), 0
+            case Constant(values):
+                return self._constant(values), len(values)
+            case Columns(x, indices):
+                return self._line(
+                    f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]", len(indices)
+                )
+            case Join(parts):
+                return self._line(
+                    f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]", len(parts)
+                )
+            case Unary(name, x):
+                return self._each(f"{_UNARY[name]}({{x}})", x=x)
+            case Binary(name, x, y):
+                return self._each(_BINARY[name], x=x, y=y)
+            case Choose(low, high, yes, no):
+                return self._each(
+                    "{yes} if {low} < {high} else {no}", low=low, high=high, yes=yes, no=no
+                )
+            case Linear(x, matrix, bias):
+                weights, intercepts = self._constant(matrix), self._constant(bias)
+                call = f"{self._use('linear')}({self.of(x)}, {weights}, {intercepts})"
+                return self._line(call, len(bias))
+            case RowSum(x, _):
+                return self._line(f"[{self._use('add_up')}({self.of(x)})]", 1)
+            case RowMax(x):
+                return self._line(f"[max({self.of(x)})]", 1)
+            case Softmax(x):
+                return self._line(f"{self._use('softmax')}({self.of(x)})", self._get(x)[1])
+            case LogSoftmax(x):
+                return self._line(f"{self._use('log_softmax')}({self.of(x)})", self._get(x)[1])
+            case Lookup(x, edges, at_edge, table):
+                places = f"{self._constant(edges)}, {self.of(x)}[0], {at_edge == 'above'}"
+                row = f"{self._constant(table)}[{self._use('count_below')}({places})]"
+                return self._line(row, table.shape[1])
+            case _:
+                raise NotImplementedError(type(e).__name__)
+
+    def _each(self, pattern: str, **operands: Expression) -> tuple[str, int]:
+        """A list with ``pattern`` for each column; operands of one column are repeated."""
+        known = {key: self._get(operand) for key, operand in operands.items()}
+        width = max(n for _, n in known.values())
+        # Every operand of several columns gets a letter.
+        wide = dict.fromkeys(name for name, n in known.values() if n > 1)
+        letters = dict(zip(wide, "abcd", strict=False))
+        places = {
+            key: letters.get(name, f"{name}[0]" if n == 1 else name)
+            for key, (name, n) in known.items()
+        }
+        text = pattern.format(**places)
+        if width <= 1:
+            return self._line(f"[{text}]", 1)
+        if len(letters) == 1:
+            (name,) = letters
+            return self._line(f"[{text} for a in {name}]", width)
+        names = ", ".join(letters)
+        return self._line(f"[{text} for {', '.join(letters.values())} in zip({names})]", width)
+
+
+def _as_code(values: npt.NDArray[Any]) -> str:
+    """Numbers as Python writes them, which is exact."""
+    if values.ndim == 2:
+        return "[\n" + "".join(f"    {_as_code(row)},\n" for row in values) + "]"
+    return f"[{', '.join(_number(value) for value in values.tolist())}]"
+
+
+def _number(value: float) -> str:
+    if np.isfinite(value):
+        return repr(value)
+    return "math.inf" if value > 0 else "-math.inf"

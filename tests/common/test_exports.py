@@ -1,0 +1,180 @@
+"""Every export of every calibrator agrees with `predict_proba`, or says why there is none."""
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from scipy.special import softmax
+
+from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
+from dircal.export import from_torch, to_onnx, to_python, to_torch
+
+pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
+STEPS = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
+
+
+def run_onnx(calibrator, X, dtype):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    model = to_onnx(calibrator, dtype=dtype).SerializeToString()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    outside = np.float64 if dtype == "float64" else np.float32
+    (proba,) = session.run(["probabilities"], {"scores": X.astype(outside)})
+    assert proba.dtype == outside
+    return proba
+
+
+def run_torch(calibrator, X, dtype):
+    with torch.no_grad():
+        proba = to_torch(calibrator, dtype=dtype)(torch.tensor(X)).numpy()
+    assert proba.dtype == dtype
+    return proba
+
+
+def run_python(calibrator, X):
+    module = {}
+    exec(to_python(calibrator), module)
+    return np.array(module["predict_proba"](X.tolist()))
+
+
+def innermost(calibrator):
+    while hasattr(calibrator, "calibrator"):
+        calibrator = calibrator.calibrator
+    return calibrator
+
+
+def steps_of_computed_scores(calibrator):
+    """Steps at scores that no two programs compute alike."""
+    inside = calibrator.calibrator if isinstance(calibrator, CalibratorCV) else calibrator
+    return (
+        isinstance(inside, OneVsRestCalibrator)
+        and isinstance(innermost(inside), STEPS)
+        and calibrator.input_scale == "logit"
+    )
+
+
+def hard_rows(calibrator, X, seed=1):
+    """The rows of the fit, and rows with zeros, ones and large logits."""
+    k = X.shape[1]
+    rng = np.random.default_rng(seed)
+    if calibrator.input_scale == "logit":
+        return np.vstack([X, rng.normal(scale=1e4, size=(20, k)), rng.uniform(-50, 50, (50, k))])
+    ones = np.eye(k)[rng.integers(0, k, size=5)]
+    zeros = rng.dirichlet(np.ones(k), size=20) * (rng.random((20, k)) < 0.5) + 0.5 * np.eye(k)[0]
+    # Sums that are off by more than rounding are divided by.
+    coarse = X[:40] * (1.0 + rng.uniform(-5e-5, 5e-5, size=(40, 1)))
+    small = softmax(rng.uniform(-69, 0, size=(50, k)), axis=1)
+    return np.vstack([X, ones, zeros / zeros.sum(axis=1, keepdims=True), coarse, small])
+
+
+def tolerance(calibrator, X):
+    """1e-12 times one plus the largest logit."""
+    members = getattr(calibrator, "calibrators_", [calibrator])
+    slopes = [np.abs(getattr(one, "coef_", getattr(one, "slope_", 1.0))).max() for one in members]
+    scores = np.abs(X).max() if calibrator.input_scale == "logit" else 708.0
+    return 1e-12 * (1.0 + max(slopes) * scores)
+
+
+@pytest.fixture
+def fitted(scaled):
+    calibrator, make = scaled
+    X, y = make(0, n=300, k=4)
+    # In another order than the labels are sorted in.
+    names = np.array(["d", "a", "c", "b"])
+    inner = innermost(calibrator)
+    inner.set_params(classes=names.tolist())
+    return calibrator.fit(X, names[y]), hard_rows(calibrator, X)
+
+
+@pytest.fixture
+def fitted_binary(scaled_binary, request):
+    calibrator, make = scaled_binary
+    X, y = make(0, n=300, k=2)
+    return calibrator.fit(X, y == 1), hard_rows(calibrator, X)
+
+
+def assert_agrees(calibrator, X, bound):
+    expected = calibrator.predict_proba(X)
+    assert np.abs(run_onnx(calibrator, X, "float64") - expected).max() <= bound
+    assert np.abs(run_python(calibrator, X) - expected).max() <= bound
+    single = X.astype(np.float32)
+    rounded = calibrator.predict_proba(single)
+    assert np.abs(run_onnx(calibrator, single, "mixed") - rounded).max() <= 1e-7
+    if isinstance(innermost(calibrator), STEPS):
+        return
+    assert np.abs(run_torch(calibrator, X, "float64") - expected).max() <= bound
+    assert np.abs(from_torch(to_torch(calibrator)).predict_proba(X) - expected).max() <= 1e-14
+
+
+def assert_agrees_in_single(calibrator, X):
+    X = X.astype(np.float32)
+    expected = calibrator.predict_proba(X)
+    promised = (np.abs(X) <= 50 if calibrator.input_scale == "logit" else X >= 1e-30).all(axis=1)
+    assert promised.sum() >= 50
+    for run in (run_onnx, run_torch):
+        found = run(calibrator, X, "float32")
+        assert np.isfinite(found).all()
+        assert np.abs(found.sum(axis=1) - 1.0).max() <= 1e-6
+        assert np.abs(found - expected)[promised].max() <= 1e-5
+
+
+def test_exports_agree(fitted):
+    calibrator, X = fitted
+    if steps_of_computed_scores(calibrator):
+        for export in (to_onnx, to_python, to_torch):
+            with pytest.raises(ValueError, match="its steps lie at scores that are computed"):
+                export(calibrator)
+        return
+    assert_agrees(calibrator, X, tolerance(calibrator, X))
+
+
+def test_exports_of_binary_calibrators_agree(fitted_binary):
+    calibrator, X = fitted_binary
+    assert_agrees(calibrator, X, tolerance(calibrator, X))
+
+
+def test_exports_of_one_column_agree(scaled_binary):
+    calibrator, make = scaled_binary
+    X, y = make(0, n=300, k=2)
+    extremes = [-60.0, 40.0, 0.0] if calibrator.input_scale == "logit" else [0.0, 1.0, 1e-20]
+    column = np.r_[X[:, 1], extremes].reshape(-1, 1)
+    calibrator.fit(X[:, 1], y)
+    assert_agrees(calibrator, column, tolerance(calibrator, X))
+
+
+def test_single_precision(fitted):
+    calibrator, X = fitted
+    if steps_of_computed_scores(calibrator):
+        return
+    if isinstance(innermost(calibrator), STEPS):
+        with pytest.raises(ValueError, match=r"`dtype` 'float32' cannot hold .* Use dtype='mixed'"):
+            to_onnx(calibrator, dtype="float32")
+        with pytest.raises(ValueError, match=r"steps have no gradient.* Use to_onnx"):
+            to_torch(calibrator, dtype="float32")
+        return
+    assert_agrees_in_single(calibrator, X)
+
+
+def test_single_precision_of_binary_calibrators(fitted_binary):
+    calibrator, X = fitted_binary
+    if not isinstance(calibrator, STEPS):
+        assert_agrees_in_single(calibrator, X)
+
+
+@pytest.mark.parametrize("k", [2, 12])
+def test_single_precision_where_the_map_is_undecided(scaled, k):
+    """Rows far out whose first two classes are equal after the map: where rounding shows."""
+    calibrator, make = scaled
+    if isinstance(innermost(calibrator), STEPS):
+        return
+    X, y = make(1, n=50 * k, k=k)
+    calibrator.fit(X, y)
+    rng = np.random.default_rng(2)
+    logs = rng.uniform(-65.0, 0.0, size=(2, 300, k))
+    share = np.linspace(0.0, 1.0, 40)[:, None, None]
+    rows = (logs[0] + share * (logs[1] - logs[0])).reshape(-1, k)
+    rows = 0.75 * rows + 24.0 if calibrator.input_scale == "logit" else softmax(rows, axis=1)
+    proba = np.sort(calibrator.predict_proba(rows), axis=1)
+    contested = rows[np.argsort(proba[:, -1] - proba[:, -2])[:1000]]
+    assert_agrees_in_single(calibrator, contested)

@@ -1,0 +1,111 @@
+import json
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
+
+from dircal import (
+    CalibratedClassifier,
+    DirichletCalibrator,
+    IsotonicCalibrator,
+    MatrixScaling,
+    TemperatureScaling,
+)
+from dircal.export import to_onnx, to_python, to_torch
+
+
+@pytest.fixture
+def fitted(make_problem):
+    problem = make_problem(0, n=200, k=3)
+    names = np.array(["cat", "ant", "bee"])
+    return DirichletCalibrator(classes=names.tolist()).fit(problem.proba, names[problem.y])
+
+
+def test_the_graph_is_the_formula(fitted):
+    graph = to_onnx(fitted).graph
+    kinds = [node.op_type for node in graph.node]
+    assert kinds == ["Gather", "ReduceSum", "Div", "Max", "Log", "MatMul", "Add", "Softmax"]
+    assert [
+        (x.name, [d.dim_param or d.dim_value for d in x.type.tensor_type.shape.dim])
+        for x in (*graph.input, *graph.output)
+    ] == [
+        ("scores", ["n", 3]),
+        ("probabilities", ["n", 3]),
+    ]
+    used = {name for node in graph.node for name in node.input}
+    assert {constant.name for constant in graph.initializer} <= used
+
+
+def test_columns_and_classes_are_in_the_metadata(fitted):
+    told = {entry.key: entry.value for entry in to_onnx(fitted).metadata_props}
+    assert json.loads(told["dircal.columns"]) == ["cat", "ant", "bee"]
+    assert json.loads(told["dircal.classes"]) == ["ant", "bee", "cat"]
+    assert told["dircal.calibrator"] == "DirichletCalibrator"
+    assert told["dircal.input_scale"] == "probability"
+
+
+def test_of_one_column_only_the_label_it_speaks_of(make_problem):
+    problem = make_problem(0, n=200, k=2)
+    fitted = IsotonicCalibrator().fit(problem.proba[:, 1], np.array(["n", "y"])[problem.y])
+    told = {entry.key: entry.value for entry in to_onnx(fitted).metadata_props}
+    assert json.loads(told["dircal.columns"]) == ["y"]
+
+
+def test_labels_that_json_does_not_know(make_problem):
+    problem = make_problem(0, n=200, k=2)
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    told = to_onnx(TemperatureScaling().fit(problem.proba, days[problem.y])).metadata_props
+    assert '["2020-01-01", "2020-01-02"]' in [entry.value for entry in told]
+
+
+def test_the_file_is_the_model(fitted, tmp_path):
+    model = to_onnx(fitted, tmp_path / "map.onnx", dtype="mixed")
+    assert onnx.load(tmp_path / "map.onnx") == model
+    assert [path.name for path in tmp_path.iterdir()] == ["map.onnx"]
+
+
+def test_bad_arguments(fitted, make_problem):
+    with pytest.raises(ValueError, match="`dtype` must be one of 'float64', 'float32', 'mixed'"):
+        to_onnx(fitted, dtype="double")
+    with pytest.raises(
+        ValueError, match="`dtype` must be one of 'float64', 'float32'; got 'mixed'"
+    ):
+        to_torch(fitted, dtype="mixed")
+    problem = make_problem(0, n=200, k=3)
+    model = CalibratedClassifier(GaussianNB()).fit(problem.logits, problem.y)
+    for export in (to_onnx, to_torch, to_python):
+        with pytest.raises(
+            ValueError, match=r"holds a classifier as well.* one of its `calibrators_`"
+        ):
+            export(model)
+        with pytest.raises(
+            ValueError, match=r"must be a fitted calibrator of dircal; got GaussianNB"
+        ):
+            export(GaussianNB())
+        with pytest.raises(ValueError, match="got 'the class DirichletCalibrator'"):
+            export(DirichletCalibrator)
+        with pytest.raises(NotFittedError):
+            export(DirichletCalibrator())
+
+
+def test_large_weights_are_refused_in_single_precision(make_problem):
+    problem = make_problem(0, n=200, k=3)
+    scaling = MatrixScaling(input_scale="logit").fit(problem.logits, problem.y)
+    scaling.coef_ *= 1e4
+    with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='mixed'"):
+        to_onnx(scaling, dtype="float32")
+    with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='float64'"):
+        to_torch(scaling, dtype="float32")
+    to_onnx(scaling, dtype="mixed")
+
+
+@pytest.mark.parametrize(("name", "export"), [("onnx", to_onnx), ("torch", to_torch)])
+def test_a_missing_extra_is_named(name, export, fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        ModuleNotFoundError, match=rf"needs {name}.* pip install 'dircal\[{name}\]'"
+    ):
+        export(fitted)
