@@ -1,9 +1,10 @@
-"""Time and memory of measures and of the calibration test: part of ``make bench``.
+"""Time and memory of measures, tests and comparisons: part of ``make bench``.
 
 Prints a table, writes ``results/measures.json`` and renews the table in ``README.md``. The exit
 code is 0 also where a target is missed; the last line says so.
 """
 
+from _inference import comparisons, score_tests
 from _measures import measures_of_many_rows, tests_of_classes, tests_of_confidence
 from _report import Report, make_console
 
@@ -22,6 +23,8 @@ def main() -> None:
         report.rows += measures_of_many_rows()
         report.rows += tests_of_confidence(status.update)
         report.rows += tests_of_classes(status.update)
+        report.rows += comparisons(status.update)
+        report.rows += score_tests(status.update)
     report.save()
     report.show(console)
 

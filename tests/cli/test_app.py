@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -10,13 +11,20 @@ from dircal.cli._app import app
 def test_demo_shows_every_calibrator_before_and_after():
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
-    for name in calibrators.__all__:
-        assert result.output.count(f"\n{name.removesuffix('Calibrator')} ") >= 3, name
+    for name in ["uncalibrated", *calibrators.__all__]:
+        # Twice for each of three classifiers: the measures, and how sure we are of them.
+        shown = name.removesuffix("Calibrator")
+        assert shown == "Identity" or result.output.count(f"\n{shown} ") == 6, name
     for classifier in ("Gaussian naive Bayes", "Random forest", "Neural network"):
         assert classifier in result.output
     for column in ("uracy", "loss", "score", "conf.", "class", "MCE", "p of"):
         assert result.output.count(f"{column} ") >= 3, column
     assert "Temperature" in result.output
+    # Intervals of the log-loss and of its change, and a p-value for each calibrator.
+    row = (
+        r"TemperatureScaling +\d\.\d{3} to \d\.\d{3} +[+-]\d\.\d{3} +[+-]\d\.\d{3} to [+-]\d\.\d{3}"
+    )
+    assert len(re.findall(row + r"( +(<\.001|[01]\.\d{3})){3}", result.output)) == 3
     assert "Traceback" not in result.output
 
 

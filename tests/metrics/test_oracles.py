@@ -1,5 +1,7 @@
 """Every measure against known numbers and against its definition, written out row by row."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,37 @@ def class_pairs(y, P, j):
     return [(p[j], float(label == j)) for p, label in zip(P, y, strict=True)]
 
 
+def naive_debiased(pairs, n_bins, binning):
+    """Mean product of the residuals of two different rows of a bin, by trying all pairs."""
+    bins = {}
+    for p, happened in pairs:
+        bins.setdefault(bin_of(p, n_bins, binning), []).append(happened - p)
+    total = 0.0
+    for r in bins.values():
+        products = [a * b for i, a in enumerate(r) for j, b in enumerate(r) if i != j]
+        total += len(r) * np.mean(products) if products else 0.0
+    return total / len(pairs)
+
+
+def naive_smooth(pairs):
+    """The integral as a plain sum over a fine grid, the bandwidth by halving."""
+    grid = (np.arange(20_000) + 0.5) / 20_000
+
+    def error(width):
+        field = 0.0
+        for p, happened in pairs:
+            for centre in [2 * j + side * p for j in (-2, -1, 0, 1, 2) for side in (-1, 1)]:
+                density = np.exp(-0.5 * ((grid - centre) / width) ** 2) / np.sqrt(2 * np.pi)
+                field = field + (happened - p) * density / width
+        return np.abs(field).mean() / len(pairs)
+
+    low, high = 1e-3, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if error(middle) > middle else (low, middle)
+    return high
+
+
 def naive(name, y, P, n_bins=15, binning="right_closed", **options):
     k, n = P.shape[1], len(y)
     if name == "accuracy":
@@ -62,6 +95,14 @@ def naive(name, y, P, n_bins=15, binning="right_closed", **options):
     if name == "classwise_ece":
         errors = [naive_ece(class_pairs(y, P, j), n_bins, binning) for j in range(k)]
         return np.sum(errors) if options.get("aggregate") == "sum" else np.mean(errors)
+    if name in ("debiased_squared_error", "smooth_ece"):
+        curves = [confidence_pairs(y, P)]
+        if options.get("over") == "classes":
+            label = options.get("label")
+            curves = [class_pairs(y, P, j) for j in (range(k) if label is None else [label])]
+        if name == "smooth_ece":
+            return np.mean([naive_smooth(pairs) for pairs in curves])
+        return np.mean([naive_debiased(pairs, n_bins, binning) for pairs in curves])
     pooled = [pair for j in range(k) for pair in class_pairs(y, P, j)]
     pairs = pooled if options.get("over") == "classes" else confidence_pairs(y, P)
     return max(gap for _, gap in naive_gaps(pairs, n_bins, binning))
@@ -80,6 +121,9 @@ CASES = [
     ("class_ece", {"label": 0, "binning": "paper_table", "n_bins": 4}),
     ("classwise_ece", {}),
     ("classwise_ece", {"aggregate": "sum", "binning": "paper_table"}),
+    ("debiased_squared_error", {}),
+    ("debiased_squared_error", {"over": "classes", "n_bins": 6}),
+    ("debiased_squared_error", {"over": "classes", "label": 2, "binning": "paper_table"}),
     ("maximum_calibration_error", {}),
     ("maximum_calibration_error", {"over": "classes", "n_bins": 10}),
 ]
@@ -95,6 +139,14 @@ def test_random_rows(name, options, seed, make_problem):
     assert ours == pytest.approx(naive(name, problem.y, problem.proba, **options), abs=SAME)
 
 
+@pytest.mark.parametrize("options", [{}, {"over": "classes"}, {"over": "classes", "label": 2}])
+def test_smooth_error_is_the_integral(options, make_problem):
+    problem = make_problem(3, n=25, k=3)
+    ours = metrics.smooth_ece(problem.y, problem.proba, **options)
+    # Of the plain sum, of the grid, and of halving.
+    assert ours == pytest.approx(naive("smooth_ece", problem.y, problem.proba, **options), abs=2e-5)
+
+
 # Rows of twentieths: ties, zeros, ones, and many values on the edges of 4, 5, 10 and 20 bins.
 TWENTIETHS = hnp.arrays(
     np.int64, st.tuples(st.integers(3, 12), st.just(2)), elements=st.integers(0, 10)
@@ -106,7 +158,11 @@ TWENTIETHS = hnp.arrays(
 def test_adversarial_rows(name, options, parts, seed):
     P = np.column_stack([parts, 20 - parts.sum(axis=1)]) / 20
     y = np.random.default_rng(seed).integers(0, 3, len(P))
-    options = {"n_bins": 20, **options} if "ece" in name or "max" in name else options
+    options = (
+        {"n_bins": 20, **options}
+        if "n_bins" in inspect.signature(getattr(metrics, name)).parameters
+        else options
+    )
     ours = getattr(metrics, name)(y, P, classes=[0, 1, 2], **options)
     assert ours == pytest.approx(naive(name, y, P, **options), abs=SAME)
 

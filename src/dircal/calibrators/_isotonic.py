@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal.calibrators._binary_base import AbstractScoreCalibrator
+from dircal.core import fit_isotonic
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -89,16 +89,8 @@ class IsotonicCalibrator(AbstractScoreCalibrator):
     def _find_from_scores(
         self, scores: FloatArray, labels: IntArray, weight: FloatArray | None
     ) -> dict[str, Any]:
-        order = np.argsort(scores)
-        scores, shares = scores[order], labels[order].astype(np.float64)
-        weight = None if weight is None else weight[order]
-        starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
-        if len(starts) < len(scores):
-            weight = np.ones_like(scores) if weight is None else weight
-            positive = np.add.reduceat(weight * shares, starts)
-            weight = np.add.reduceat(weight, starts)
-            scores, shares = scores[starts], positive / weight
-        values = isotonic_regression(shares, weights=weight).x.clip(0.0, 1.0)
+        fit = fit_isotonic(scores, labels, weight)
+        scores, values = fit.scores, fit.values
         # Inside a step the line is flat: its ends are enough.
         changes = values[1:] != values[:-1]
         kept = np.r_[True, changes] | np.r_[changes, True]

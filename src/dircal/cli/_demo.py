@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -13,42 +14,43 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils import get_tags
 
-from dircal import Explanation, OneVsRestCalibrator, calibration_test, calibrators, metrics
+from dircal import (
+    Comparison,
+    Explanation,
+    OneVsRestCalibrator,
+    calibration_test,
+    calibrators,
+    compare,
+)
 from dircal._typing import FloatArray, LabelArray
-from dircal.exceptions import ConvergenceWarning
+from dircal.exceptions import DircalWarning
 
-__all__ = ["DATASET", "CalibratorResult", "ClassifierResult", "run_classifiers"]
+__all__ = ["DATASET", "ClassifierResult", "run_classifiers"]
 
 DATASET = "handwritten digits (1797 images of 8 x 8 pixels, 10 classes)"
 # Enough draws to tell a p-value of 0.05 from one of 0.03.
 _RESAMPLES = 2_000
-
-
-@dataclass(frozen=True)
-class CalibratorResult:
-    """The eight measures of the paper for one calibrator on the test rows."""
-
-    name: str
-    warning: str | None
-    accuracy: float
-    log_loss: float
-    brier_score: float
-    confidence_ece: float
-    classwise_ece: float
-    maximum_calibration_error: float
-    confidence_pvalue: float
-    classwise_pvalue: float
+_MEASURES = (
+    "accuracy",
+    "log_loss",
+    "brier_score",
+    "confidence_ece",
+    "classwise_ece",
+    "maximum_calibration_error",
+)
 
 
 @dataclass(frozen=True)
 class ClassifierResult:
-    """One classifier with all its calibrators, the uncalibrated one first.
+    """One classifier with all its calibrators, beside no calibration.
 
-    The explanation and the floor are those of the Dirichlet map.
+    ``pvalues`` are those of the tests of the confidence and of the classes, by calibrator. The
+    explanation and the floor are those of the Dirichlet map.
     """
 
     name: str
-    calibrators: list[CalibratorResult]
+    comparison: Comparison
+    pvalues: dict[str, tuple[float, float]]
     explanation: Explanation
     clip: float
 
@@ -59,8 +61,8 @@ def run_classifiers() -> Iterator[ClassifierResult]:
     X_train, X_rest, y_train, y_rest = train_test_split(
         X, y, train_size=0.3, stratify=y, random_state=0
     )
-    X_fit, X_test, y_fit, y_test = train_test_split(
-        X_rest, y_rest, train_size=0.5, stratify=y_rest, random_state=0
+    fitting, testing = train_test_split(
+        np.arange(len(y_rest)), train_size=0.5, stratify=y_rest, random_state=0
     )
     classifiers: dict[str, ClassifierMixin] = {
         "Gaussian naive Bayes": GaussianNB(),
@@ -71,27 +73,33 @@ def run_classifiers() -> Iterator[ClassifierResult]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             classifier.fit(X_train, y_train)
-        yield _calibrate(
-            name, classifier.predict_proba(X_fit), y_fit, classifier.predict_proba(X_test), y_test
-        )
+        yield _calibrate(name, classifier.predict_proba(X_rest), y_rest, (fitting, testing))
 
 
 def _calibrate(
-    name: str, fit_proba: FloatArray, y_fit: LabelArray, proba: FloatArray, y_test: LabelArray
+    name: str, proba: FloatArray, y: LabelArray, split: tuple[LabelArray, LabelArray]
 ) -> ClassifierResult:
-    results, fitted = [], {}
-    # The identity first: the others are read against it.
-    names = sorted(calibrators.__all__, key=lambda other: other != "IdentityCalibrator")
-    for calibrator_name in names:
-        calibrator = _for_many_classes(getattr(calibrators, calibrator_name)())
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            calibrator.fit(fit_proba, y_fit)
-        fitted[calibrator_name] = calibrator
-        warning = str(caught[0].message) if caught else None
-        results.append(_measure(calibrator_name, warning, y_test, calibrator.predict_proba(proba)))
-    dirichlet = fitted["DirichletCalibrator"]
-    return ClassifierResult(name, results, dirichlet.explain(), dirichlet.clip_)
+    fitting, testing = split
+    maps = {
+        one: _for_many_classes(getattr(calibrators, one)())
+        for one in calibrators.__all__
+        if one != "IdentityCalibrator"
+    }
+    with warnings.catch_warnings():
+        # The table keeps what the fits have to say.
+        warnings.simplefilter("ignore", DircalWarning)
+        table = compare(
+            maps,
+            proba,
+            y,
+            cv=[split],
+            measures=_MEASURES,
+            n_resamples=_RESAMPLES,
+            random_state=0,
+        )
+        dirichlet = maps["DirichletCalibrator"].fit(proba[fitting], y[fitting])
+    pvalues = {one: _pvalues(y[testing], table.probabilities[one]) for one in table.probabilities}
+    return ClassifierResult(name, table, pvalues, dirichlet.explain(), dirichlet.clip_)
 
 
 def _for_many_classes(calibrator: Any) -> Any:
@@ -100,24 +108,12 @@ def _for_many_classes(calibrator: Any) -> Any:
     return OneVsRestCalibrator(calibrator) if binary else calibrator
 
 
-def _measure(
-    name: str, warning: str | None, y_true: LabelArray, y_prob: FloatArray
-) -> CalibratorResult:
+def _pvalues(y_true: LabelArray, y_prob: FloatArray) -> tuple[float, float]:
+    """Of the tests that the confidence and that the classes are calibrated."""
     confidence, classwise = (
         calibration_test(
             y_true, y_prob, statistic=statistic, n_resamples=_RESAMPLES, random_state=0
-        )
+        ).pvalue
         for statistic in ("confidence_ece", "classwise_ece")
     )
-    return CalibratorResult(
-        name,
-        warning,
-        metrics.accuracy(y_true, y_prob),
-        metrics.log_loss(y_true, y_prob),
-        metrics.brier_score(y_true, y_prob),
-        confidence.statistic,
-        classwise.statistic,
-        metrics.maximum_calibration_error(y_true, y_prob),
-        confidence.pvalue,
-        classwise.pvalue,
-    )
+    return confidence, classwise

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dircal.cli._demo import CalibratorResult, ClassifierResult
+from dircal.cli._demo import ClassifierResult
 
 __all__ = ["show_classifier", "show_introduction", "show_reading"]
 
@@ -13,12 +13,19 @@ __all__ = ["show_classifier", "show_introduction", "show_reading"]
 _COLUMNS = (
     "acc-\nuracy",
     "log-\nloss",
-    "\nchange",
     "Brier\nscore",
     "conf.\nECE",
     "class\nECE",
     "\nMCE",
     "p of\nconf.",
+    "p of\nclass",
+)
+_SURE_COLUMNS = (
+    "log-loss,\n95 %",
+    "\nchange",
+    "change,\n95 %",
+    "\np",
+    "p of\nBrier",
     "p of\nclass",
 )
 _NOT_CALIBRATED = 0.05
@@ -36,36 +43,12 @@ def show_introduction(console: Console, dataset: str) -> None:
 
 
 def show_classifier(console: Console, result: ClassifierResult) -> None:
-    """One table, and what the maps of this classifier say."""
-    table = Table(
-        title=result.name,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    table.add_column("\ncalibrator")
-    for column in _COLUMNS:
-        table.add_column(column, justify="right")
-    uncalibrated = result.calibrators[0]
-    for row in result.calibrators:
-        table.add_row(
-            row.name.removesuffix("Calibrator"),
-            f"{row.accuracy:.1%}",
-            f"{row.log_loss:.3f}",
-            _change(row, uncalibrated),
-            f"{row.brier_score:.3f}",
-            f"{row.confidence_ece:.3f}",
-            f"{row.classwise_ece:.4f}",
-            f"{row.maximum_calibration_error:.2f}",
-            _chance(row.confidence_pvalue),
-            _chance(row.classwise_pvalue),
-        )
-    console.print(table)
-    for row in result.calibrators:
-        if row.warning is not None:
-            console.print(f"  [yellow]{row.name}:[/yellow] {row.warning}", highlight=False)
+    """Two tables, and what the maps of this classifier say."""
+    console.print(_measures(result))
+    console.print(_intervals(result))
+    for name, complaints in result.comparison.complaints.items():
+        for complaint in complaints:
+            console.print(f"  [yellow]{name}:[/yellow] {complaint}", highlight=False)
     console.print("  What the Dirichlet map says:")
     for sentence in _sentences(result):
         console.print(Padding(f"- {sentence}", (0, 0, 0, 2)), highlight=False)
@@ -76,24 +59,79 @@ def show_reading(console: Console) -> None:
     """How to read the tables."""
     console.print(
         "Lower is better for the log-loss and the Brier score, which judge the probabilities as a "
-        "whole, and for the calibration errors (ECE, MCE). The change is that of the log-loss "
-        "against no calibration (IdentityCalibrator). The last two columns are p-values of the "
-        "test that the confidence and the class probabilities are calibrated: below 0.05 they are "
-        "not. Given probabilities, MatrixScaling reads their logarithms and is then the same map "
-        "as DirichletCalibrator; it differs on logits. Beta, histogram, isotonic and Platt "
+        "whole, and for the calibration errors (ECE, MCE). The last two columns of the first table "
+        "are p-values of the test that the confidence and the class probabilities are calibrated: "
+        "below 0.05 they are not. The second table says how sure we are: intervals that hold the "
+        "true value in 95 % of cases, and the p-values of the hypothesis that calibration makes no "
+        "difference to the log-loss, the Brier score and the class ECE: below 0.05 it does. Given "
+        "probabilities, MatrixScaling reads their logarithms and is then the same map as "
+        "DirichletCalibrator; it differs on logits. Beta, histogram, isotonic and Platt "
         "calibration are for two classes: here each class against the rest (OneVsRestCalibrator)."
     )
 
 
-def _change(row: CalibratorResult, uncalibrated: CalibratorResult) -> Text:
-    if row is uncalibrated:
+def _table(title: str | None, columns: tuple[str, ...]) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("\ncalibrator")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _measures(result: ClassifierResult) -> Table:
+    """All measures of all calibrators."""
+    table = _table(result.name, _COLUMNS)
+    for name, pvalues in result.pvalues.items():
+        value = {row.measure: row.value for row in result.comparison if row.calibrator == name}
+        table.add_row(
+            _shorter(name),
+            f"{value['accuracy']:.1%}",
+            f"{value['log_loss']:.3f}",
+            f"{value['brier_score']:.3f}",
+            f"{value['confidence_ece']:.3f}",
+            f"{value['classwise_ece']:.4f}",
+            f"{value['maximum_calibration_error']:.2f}",
+            *(_chance(pvalue, good="large") for pvalue in pvalues),
+        )
+    return table
+
+
+def _intervals(result: ClassifierResult) -> Table:
+    """How sure we are of the log-loss, and of what calibration does to it and to others."""
+    table = _table(None, _SURE_COLUMNS)
+    for name in result.pvalues:
+        row = result.comparison.row(name, "log_loss")
+        cells: list[Text | str] = [f"{row.low:.3f} to {row.high:.3f}"]
+        if row.pvalue is not None:
+            style = "green" if row.difference < 0 else "red"
+            ends = f"{row.difference_low:+.3f} to {row.difference_high:+.3f}"
+            others = [result.comparison.row(name, one) for one in ("brier_score", "classwise_ece")]
+            cells += [
+                Text(f"{row.difference:+.3f}", style=style),
+                ends,
+                *(_chance(one.pvalue, good="small") for one in (row, *others)),
+            ]
+        table.add_row(_shorter(name), *cells)
+    return table
+
+
+def _shorter(name: str) -> str:
+    return name.removesuffix("Calibrator")
+
+
+def _chance(pvalue: float | None, good: str) -> Text:
+    if pvalue is None:
         return Text("")
-    change = row.log_loss / uncalibrated.log_loss - 1.0
-    return Text(f"{change:+.0%}", style="green" if change < 0 else "red")
-
-
-def _chance(pvalue: float) -> Text:
-    return Text(f"{pvalue:.2f}", style="green" if pvalue >= _NOT_CALIBRATED else "red")
+    small = pvalue < _NOT_CALIBRATED
+    shown = f"{pvalue:.3f}" if pvalue >= 0.0005 else "<.001"
+    return Text(shown, style="green" if small == (good == "small") else "red")
 
 
 def _sentences(result: ClassifierResult) -> list[str]:

@@ -19,14 +19,33 @@ everywhere:
 Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
 `_objective`, `_logistic`, `_solve`, `_settle`, `_path`, `_logistic_fit`, `_temperature`, `_paired`,
 `_floor`, `_effects`; for maps learned by evidence `_soften`, `_posterior`, `_groups`,
-`_floor_by_evidence`; then, for measures, `_bins`, `_resample`.
+`_floor_by_evidence`; then, for measures, `_bins`, `_resample`, `_isotonic`, `_smooth`,
+`_bootstrap`, `_confidence`, `_score`.
 """
 
-from dircal.core._bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
+from dircal.core._bins import (
+    Bins,
+    BinTable,
+    debiased_squares,
+    equal_mass,
+    equal_width,
+    paper_table,
+    tabulate,
+)
+from dircal.core._bootstrap import bootstrap_sums
+from dircal.core._confidence import (
+    ConfidenceDistribution,
+    OfAbsoluteGaps,
+    OfMean,
+    OfShifted,
+    interval_of,
+    two_sided,
+)
 from dircal.core._effects import Effects, measure_effects, shifts_of_pairs
 from dircal.core._floor import FLOORS, LearnedFloor, learn_floor
 from dircal.core._floor_by_evidence import SoftPrior, floor_by_evidence
 from dircal.core._groups import GroupFit, GroupPrior, fit_groups
+from dircal.core._isotonic import IsotonicFit, fit_isotonic
 from dircal.core._logistic import LogisticObjective, log_odds, sigmoid
 from dircal.core._logistic_fit import fit_logistic, tilt_of_targets
 from dircal.core._losses import LOSS_CLIP, confidence_and_hits, log_losses, squared_errors
@@ -45,6 +64,7 @@ from dircal.core._posterior import ExactPosterior, Posterior, SketchedPosterior
 from dircal.core._precondition import Preconditioner, Sketch, make_preconditioner
 from dircal.core._resample import errors_of_classes, errors_of_one_curve
 from dircal.core._rows import Chunk, Reader, Rows, Source, log_of_floor, row_slices, used_part
+from dircal.core._score import GroupScores, Scores, adjust_holm, scores_at_identity
 from dircal.core._settle import TRACE, settle, solve
 from dircal.core._simplex import (
     ROUNDING,
@@ -59,6 +79,7 @@ from dircal.core._simplex import (
     softmax,
     sums_of_columns,
 )
+from dircal.core._smooth import grid_cells, smooth_error, smoothed
 from dircal.core._soften import Softening, softened
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
@@ -74,16 +95,22 @@ __all__ = [
     "BinTable",
     "Bins",
     "Chunk",
+    "ConfidenceDistribution",
     "Diagonal",
     "Effects",
     "ExactPosterior",
     "Full",
     "GroupFit",
     "GroupPrior",
+    "GroupScores",
+    "IsotonicFit",
     "LearnedFloor",
     "LocalModel",
     "LogisticObjective",
     "Objective",
+    "OfAbsoluteGaps",
+    "OfMean",
+    "OfShifted",
     "PairedDifference",
     "Penalty",
     "Posterior",
@@ -91,6 +118,7 @@ __all__ = [
     "Reader",
     "Rows",
     "Scalar",
+    "Scores",
     "SecondOrder",
     "Sketch",
     "SketchedPosterior",
@@ -101,17 +129,23 @@ __all__ = [
     "Status",
     "Structure",
     "TemperatureFit",
+    "adjust_holm",
     "as_given",
+    "bootstrap_sums",
     "confidence_and_hits",
+    "debiased_squares",
     "definite_temperature",
     "equal_mass",
     "equal_width",
     "errors_of_classes",
     "errors_of_one_curve",
     "fit_groups",
+    "fit_isotonic",
     "fit_logistic",
     "fit_temperature",
     "floor_by_evidence",
+    "grid_cells",
+    "interval_of",
     "l2",
     "learn_floor",
     "log_losses",
@@ -132,9 +166,12 @@ __all__ = [
     "rest_of_logits",
     "rest_of_proba",
     "row_slices",
+    "scores_at_identity",
     "settle",
     "shifts_of_pairs",
     "sigmoid",
+    "smooth_error",
+    "smoothed",
     "softened",
     "softmax",
     "solve",
@@ -144,5 +181,6 @@ __all__ = [
     "tabulate",
     "tilt_of_targets",
     "towards_identity",
+    "two_sided",
     "used_part",
 ]

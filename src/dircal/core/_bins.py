@@ -8,7 +8,15 @@ import numpy.typing as npt
 
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["BinTable", "Bins", "equal_mass", "equal_width", "paper_table", "tabulate"]
+__all__ = [
+    "BinTable",
+    "Bins",
+    "debiased_squares",
+    "equal_mass",
+    "equal_width",
+    "paper_table",
+    "tabulate",
+]
 
 # Neighbouring rows are counted in tables of their own: they often fall into the same bin, and one
 # sum would have to wait for the other.
@@ -221,3 +229,15 @@ def tabulate(
         np.bincount(index[happened], happening, minlength=_LANES * size),
     )
     return BinTable(bins, *(one.reshape(shape).sum(axis=0, dtype=np.float64) for one in sums))
+
+
+def debiased_squares(count: FloatArray, residual: FloatArray, square: FloatArray) -> FloatArray:
+    """Squared calibration errors (...) less what chance adds, from sums (..., m) over bins.
+
+    The sums are those of the weights, of the residuals and of their squares. A bin with no more
+    than one row counts as zero: its chance cannot be told.
+    """
+    pairs = residual**2 - square
+    spread = np.where(count > 1.0 + 1e-9, count - 1.0, np.inf)
+    errors: FloatArray = (pairs / spread).sum(axis=-1) / count.sum(axis=-1)
+    return errors

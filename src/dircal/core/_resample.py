@@ -155,10 +155,13 @@ class LabelDraws:
             kept.astype(np.float64) - sums.astype(np.float64),
         )
 
-    def gaps(self, uniform: FloatArray) -> FloatArray:
-        """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
-        n_draws, n = uniform.shape
-        n_cells, others = len(self.excess), len(self.cells) // n
+    def departures(self, uniform: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Draws and rows that leave their most probable class, and the cells that they go to.
+
+        The uniform numbers are (draws, n).
+        """
+        n = uniform.shape[1]
+        others = len(self.cells) // n
         departs = np.flatnonzero(uniform >= self.stays)
         draw, row = np.divmod(departs, n)
         beyond = uniform.ravel()[departs] - self.stays[row]
@@ -170,9 +173,15 @@ class LabelDraws:
         while len(late):
             place[late] += 1
             late = late[self.leaves_to[place[late]] <= beyond[late]]
+        return draw, row, self.cells[place]
+
+    def gaps(self, uniform: FloatArray) -> FloatArray:
+        """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
+        n_draws, n_cells = len(uniform), len(self.excess)
+        draw, row, cells = self.departures(uniform)
         size = n_draws * n_cells
         offset = draw * n_cells
-        arrived = np.bincount(offset + self.cells[place], minlength=size)
+        arrived = np.bincount(offset + cells, minlength=size)
         left = np.bincount(offset + self.top_cells[row], minlength=size)
         return (arrived - left).reshape(n_draws, n_cells) + self.excess
 

@@ -197,6 +197,11 @@ class Rows:
         return len(self.source.labels)
 
     @property
+    def n_chunks(self) -> int:
+        """How many chunks there are."""
+        return len(list(row_slices(self.source.inputs.shape, self.source.chunk_rows)))
+
+    @property
     def in_memory(self) -> bool:
         """Whether the scores are kept between passes."""
         return self.source.in_memory

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dircal._columns import show
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal._validation import LabelledScores, check_predictions
 from dircal.core import ROUNDING, Reader, normalise_beyond_rounding, row_slices, used_part
@@ -43,6 +44,14 @@ class Predictions:
     def n_classes(self) -> int:
         """Number of classes k."""
         return len(self.data.classes)
+
+    def position(self, label: object) -> int:
+        """Where a class is among the sorted ones."""
+        known = self.data.classes
+        found = np.flatnonzero([one == label for one in known.tolist()])
+        if len(found) != 1:
+            raise ValueError(f"`label` must be one of the classes {show(known)}; got {label!r}.")
+        return int(found[0])
 
     @property
     def _read(self) -> Reader:

@@ -26,6 +26,7 @@ from dircal.metrics._base import Predictions, read_predictions
 __all__ = [
     "Binning",
     "Curves",
+    "Over",
     "Strategy",
     "class_bins",
     "class_curves",
@@ -34,6 +35,7 @@ __all__ = [
     "confidence_curves",
     "curve_of_class",
     "curves_of_confidence",
+    "curves_over",
     "make_bins",
     "pooled_curves",
     "tabulate_all",
@@ -41,6 +43,7 @@ __all__ = [
 
 Strategy: TypeAlias = Literal["width", "mass"]
 Binning: TypeAlias = Literal["right_closed", "paper_table"]
+Over: TypeAlias = Literal["confidence", "classes"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ class Curves:
     values: FloatArray
     happened: tuple[IntArray, IntArray]
     weight: FloatArray | None
+
+    @property
+    def residuals(self) -> FloatArray:
+        """One where it happened, less what was predicted (c, m)."""
+        residuals: FloatArray = -self.values
+        residuals[self.happened] += 1.0
+        return residuals
 
 
 def confidence_bins(
@@ -239,6 +249,23 @@ def curve_of_class(predictions: Predictions, j: int) -> Iterator[Curves]:
     """The curve of class j alone."""
     for block in predictions:
         yield _single(block.proba[j], np.flatnonzero(block.labels == j), block.weight)
+
+
+def curves_over(
+    predictions: Predictions, over: Over, label: object
+) -> Callable[[], Iterator[Curves]]:
+    """The curve of the confidence, those of all classes, or that of one class."""
+    check_option("over", over, ("confidence", "classes"))
+    if label is None:
+        curves = confidence_curves if over == "confidence" else class_curves
+        return lambda: curves(predictions)
+    if over == "confidence":
+        raise ValueError(
+            f"`label` is {label!r}, but `over` is 'confidence', which looks at whatever class is "
+            "most probable. Pass `over='classes'` to look at one class."
+        )
+    position = predictions.position(label)
+    return lambda: curve_of_class(predictions, position)
 
 
 def pooled_curves(predictions: Predictions) -> Iterator[Curves]:

@@ -3,9 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from dircal._columns import show
 from dircal._typing import ArrayLike
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy, curve_of_class, tabulate_all
@@ -69,12 +66,9 @@ def class_ece(
     0.3
     """
     predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    known = predictions.data.classes
-    found = np.flatnonzero([one == label for one in known.tolist()])
-    if len(found) != 1:
-        raise ValueError(f"`label` must be one of the classes {show(known)}; got {label!r}.")
+    position = predictions.position(label)
     table = tabulate_all(
-        lambda: curve_of_class(predictions, int(found[0])),
+        lambda: curve_of_class(predictions, position),
         predictions.data.inputs.dtype,
         n_bins,
         strategy,

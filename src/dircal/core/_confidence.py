@@ -1,0 +1,170 @@
+"""Confidence distributions: how sure a bootstrap leaves us that a number is below a value.
+
+Each class here answers two questions about an unknown number. ``position(v)``: how sure may we be
+that it is below v? ``quantile(a)``: below which value may we be sure of it by so much? An interval
+has two quantiles as its ends, and a p-value is a position, so both always agree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy import special
+
+from dircal._typing import FloatArray
+
+__all__ = [
+    "ConfidenceDistribution",
+    "OfAbsoluteGaps",
+    "OfMean",
+    "OfShifted",
+    "interval_of",
+    "two_sided",
+]
+
+# Errors that differ by less are the same number, summed in another order.
+_ROUNDING = 1e-12
+# Ends of intervals are found to this part of themselves: far below what draws can tell.
+_CLOSE = 1e-6
+
+
+class ConfidenceDistribution(Protocol):
+    """How sure we may be that an unknown number is below a value."""
+
+    def position(self, value: float) -> float:
+        """Confidence that the number is below ``value``."""
+
+    def quantile(self, confidence: float) -> float:
+        """The value below which the number is with this confidence."""
+
+
+def interval_of(confidence: ConfidenceDistribution, level: float) -> tuple[float, float]:
+    """Both ends of an interval that leaves as much confidence on either side."""
+    tail = (1.0 - level) / 2.0
+    return confidence.quantile(tail), confidence.quantile(1.0 - tail)
+
+
+def two_sided(confidences: Sequence[ConfidenceDistribution], value: float) -> float:
+    """P-value of the hypothesis that the number is ``value``: the largest where there are several.
+
+    One minus the level of the widest interval that leaves the value out.
+    """
+    positions = [confidence.position(value) for confidence in confidences]
+    return max(min(1.0, 2.0 * min(p, 1.0 - p)) for p in positions)
+
+
+def _share_below(draws: FloatArray, value: float) -> float:
+    """Share of the draws below ``value``, equal ones by half; never quite 0 or 1."""
+    slack = _ROUNDING * max(1.0, abs(value))
+    below = np.mean(draws < value - slack)
+    share = below + 0.5 * (1.0 - below - np.mean(draws > value + slack))
+    return _as_sure_as(draws, float(share))
+
+
+def _as_sure_as(draws: FloatArray, share: float) -> float:
+    """No nearer to 0 or 1 than so many draws can tell."""
+    least = 1.0 / (2.0 * len(draws))
+    return min(max(share, least), 1.0 - least)
+
+
+@dataclass(frozen=True, eq=False)
+class OfMean:
+    r"""Of a mean, from its bootstrap ``draws``, corrected for bias and skewness (BCa).
+
+    ``values`` (n,) are what the mean is taken of. With :math:`z_0` the normal quantile of the share
+    of draws below the mean and :math:`a` a sixth of the skewness of the mean, the end of an
+    interval of normal quantile z is the quantile of the draws at
+    :math:`\Phi(z_0 + (z_0 + z) / (1 - a (z_0 + z)))`.
+    """
+
+    draws: FloatArray
+    values: FloatArray
+
+    @cached_property
+    def _bias(self) -> float:
+        return float(special.ndtri(_share_below(self.draws, float(self.values.mean()))))
+
+    @cached_property
+    def _acceleration(self) -> float:
+        deviations = self.values - self.values.mean()
+        squares = float((deviations**2).sum())
+        return float((deviations**3).sum()) / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+
+    def position(self, value: float) -> float:
+        """Undo the two corrections."""
+        beyond = special.ndtri(_share_below(self.draws, value)) - self._bias
+        share = special.ndtr(beyond / (1.0 + self._acceleration * beyond) - self._bias)
+        return _as_sure_as(self.draws, float(share))
+
+    def quantile(self, confidence: float) -> float:
+        """A quantile of the draws."""
+        moved = self._bias + special.ndtri(confidence)
+        place = special.ndtr(self._bias + moved / (1.0 - self._acceleration * moved))
+        return float(np.quantile(self.draws, place))
+
+
+@dataclass(frozen=True, eq=False)
+class OfShifted:
+    """Of any number, from its bootstrap ``draws`` less a ``shift`` that removes their bias."""
+
+    draws: FloatArray
+    shift: float
+
+    def position(self, value: float) -> float:
+        """Share of the shifted draws below."""
+        return _share_below(self.draws, value + self.shift)
+
+    def quantile(self, confidence: float) -> float:
+        """A quantile of the shifted draws."""
+        return float(np.quantile(self.draws, confidence) - self.shift)
+
+
+@dataclass(frozen=True, eq=False)
+class OfAbsoluteGaps:
+    r"""Of a sum of absolute gaps, such as a calibration error.
+
+    Chance makes gaps of nothing, and absolute values never let it cancel: measured sums are too
+    large, and sums of bootstrap draws, where chance strikes twice, still larger. So ask which true
+    gaps would make the measured sum an ordinary one. With measured ``gaps`` :math:`g` (c,) and
+    ``deviations`` :math:`d` (B, c) of the bootstrap draws from them, gaps :math:`\lambda g` would
+    be measured as :math:`\sum_b |\lambda g_b + d_b|`. The confidence that the true sum is below
+    :math:`\lambda \sum_b |g_b|` is the share of draws in which that exceeds
+    :math:`\sum_b |g_b|`. Nothing is below zero.
+    """
+
+    gaps: FloatArray
+    deviations: FloatArray
+
+    @cached_property
+    def measured(self) -> float:
+        """The sum of the absolute gaps."""
+        return float(np.abs(self.gaps).sum())
+
+    def position(self, value: float) -> float:
+        """Confidence that the true sum is below ``value``."""
+        if value < 0.0:
+            return 0.0
+        return self._at(value / self.measured) if self.measured > 0.0 else 1.0
+
+    def quantile(self, confidence: float) -> float:
+        """By halving, since more true error makes more measured error."""
+        # No more confidence than there are draws to give it.
+        confidence = _as_sure_as(self.deviations, confidence)
+        if self.measured == 0.0 or self._at(0.0) >= confidence:
+            return 0.0
+        low, high = 0.0, 1.0
+        while self._at(high) < confidence:
+            low, high = high, 2.0 * high
+        while high - low > _CLOSE * high:
+            middle = (low + high) / 2.0
+            if self._at(middle) < confidence:
+                low = middle
+            else:
+                high = middle
+        return high * self.measured
+
+    def _at(self, factor: float) -> float:
+        sums = np.abs(self.deviations + factor * self.gaps).sum(axis=1)
+        return 1.0 - _share_below(sums, self.measured)

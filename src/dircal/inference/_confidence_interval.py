@@ -1,0 +1,156 @@
+"""How sure we may be of a measure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dircal._parameter_checks import check_random_state
+from dircal._typing import ArrayLike
+from dircal.inference._measure_base import check_drawing, check_measure_with_interval
+from dircal.inference._resampling_base import draw_together, range_of
+
+__all__ = ["ConfidenceInterval", "confidence_interval"]
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """Result of `confidence_interval`.
+
+    Parameters
+    ----------
+    estimate : float
+        The measure of the rows.
+    low, high : float
+        Ends of the interval.
+    corrected : float
+        The estimate without what chance adds to absolute gaps; the same for other measures.
+    level : float
+        How often such intervals hold the true value.
+    measure : str
+        Name of the measure.
+    n_samples : int
+        Number of rows.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    corrected: float
+    level: float
+    measure: str
+    n_samples: int
+
+    def __repr__(self) -> str:
+        estimate, corrected = f"{self.estimate:.3g}", f"{self.corrected:.3g}"
+        unbiased = "" if estimate == corrected else f" (without bias {corrected})"
+        return (
+            f"<ConfidenceInterval: {self.measure} {estimate}{unbiased} on {self.n_samples:,} rows; "
+            f"{100 * self.level:g} %: {self.low:.3g} to {self.high:.3g}>"
+        )
+
+
+def confidence_interval(
+    metric: Any,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 2_000,
+    random_state: int | np.random.Generator | None = None,
+    classes: Iterable[Any] | None = None,
+) -> ConfidenceInterval:
+    r"""Interval for the value that a measure would have on endlessly many rows.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A measure of `dircal.metrics`, by name or as a function; with options as
+        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
+        ``(y_true, y_prob, *, sample_weight, classes)``; it is called once for every draw.
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    level : float, default=0.95
+        How often such intervals hold the true value.
+    n_resamples : int, default=2_000
+        Number of draws, at least 100.
+    random_state : int, numpy Generator or None, optional
+        Seed of the draws.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+
+    Returns
+    -------
+    ConfidenceInterval
+        With ``estimate``, ``low`` and ``high``; printed, it is a sentence.
+
+    Notes
+    -----
+    Rows are drawn with replacement, n of n, again and again (bootstrap); each draw has its own
+    value :math:`\theta^*` of the measure.
+
+    *Means of what rows lose* (`accuracy`, `error_rate`, `log_loss`, `brier_score`): quantiles of
+    the draws, at levels that correct for bias and skewness (BCa) [1]_:
+
+    .. math:: \Phi\left(z_0 + \frac{z_0 + z}{1 - a (z_0 + z)}\right)
+
+    in place of :math:`\Phi(z)`, with the normal distribution function :math:`\Phi`, the quantile z
+    of the level, :math:`\Phi(z_0)` the share of draws below the estimate, and a sixth a of the
+    skewness of the mean.
+
+    *Sums of absolute gaps* (`confidence_ece`, `class_ece`, `classwise_ece`, `smooth_ece`): chance
+    makes them too large, and draws, where it strikes twice, larger still. Quantiles of the draws
+    often do not even hold the estimate. Instead, with gaps :math:`g_b` (share of a bin times its
+    frequency less its mean probability) and their deviations :math:`d_b = g_b^* - g_b` in the
+    draws, a true error of :math:`\lambda \sum_b |g_b|` is held by the interval if the measured
+    one is an ordinary one among
+
+    .. math:: \sum_b |\lambda g_b + d_b| .
+
+    The ends are never below zero, and ``corrected`` is the error among which the measured one is
+    the median. Where the measured value itself is beyond the upper end, the interval is widened to
+    hold it. Bins of equal mass, and the bandwidth of `smooth_ece`, stay those of the rows. In
+    simulations these intervals held the truth 93 to 98 times of 100, and 81 times for the
+    `classwise_ece` of ten classes with an accuracy of 0.9 and 1000 rows, where most bins have a
+    row or two.
+
+    *Everything else*: quantiles of the draws, shifted so that the mean draw is the estimate.
+
+    There is no interval for `maximum_calibration_error`: the largest gap is mostly that of the
+    bin with the fewest rows, and drawing again makes it larger whatever the truth.
+
+    There are no sample weights: a weight would say that a row stands for several, but not whether
+    these were drawn together or apart.
+
+    **When not to use it.** Where rows belong together (frames of a video, visits of a patient):
+    they are drawn as if each were on its own, and intervals come out too narrow. With fewer than
+    some hundred rows, or a loss that a few rows decide, as the log-loss of an overconfident model:
+    the rows that would widen the interval are not among those to draw from.
+
+    References
+    ----------
+    .. [1] Efron (1987). Better bootstrap confidence intervals. JASA.
+
+    Examples
+    --------
+    >>> from dircal import GenerativeParameters, confidence_interval
+    >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
+    >>> q, y = world.sample(1000, random_state=0)
+    >>> confidence_interval("log_loss", y, q, random_state=0)
+    <ConfidenceInterval: log_loss 0.44 on 1,000 rows; 95 %: 0.4... to 0.4...>
+    >>> confidence_interval("confidence_ece", y, q, random_state=0)
+    <ConfidenceInterval: confidence_ece 0.0... (without bias 0.0...) on 1,000 rows; 95 %: ...>
+    """
+    check_drawing(level, n_resamples)
+    rng = check_random_state(random_state)
+    measure = check_measure_with_interval(metric)
+    estimate = measure(y_true, y_prob, classes=classes)
+    [[draws]] = draw_together([measure], y_true, [y_prob], classes, n_resamples, rng)
+    found = range_of(draws, estimate, level)
+    return ConfidenceInterval(
+        estimate, found.low, found.high, found.corrected, level, measure.name, len(y_true)
+    )

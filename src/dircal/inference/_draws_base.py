@@ -1,0 +1,94 @@
+"""Measures of rows that were drawn again, and what they say about the true value."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.core import ConfidenceDistribution, OfAbsoluteGaps, OfMean, OfShifted
+
+__all__ = ["Draws", "GapDraws", "MeanDraws", "OtherDraws"]
+
+
+class Draws(Protocol):
+    """A measure of some rows, and of rows drawn again."""
+
+    def confidence(self) -> ConfidenceDistribution:
+        """How sure we may be that the true value is below another."""
+
+    def without_bias(self, value: float) -> float:
+        """The ``value`` of the measure, less what chance adds on average."""
+
+    def differences(self, other: Any) -> list[ConfidenceDistribution]:
+        """The confidence of this value less that of the ``other``, in one way or in several."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanDraws:
+    """Draws (B,) of the mean of what rows lose (n,)."""
+
+    values: FloatArray
+    losses: FloatArray
+
+    def confidence(self) -> ConfidenceDistribution:
+        """Corrected for bias and skewness."""
+        return OfMean(self.values, self.losses)
+
+    def without_bias(self, value: float) -> float:
+        """A mean has none."""
+        return value
+
+    def differences(self, other: "MeanDraws") -> list[ConfidenceDistribution]:
+        """A difference of means is the mean of differences."""
+        return [OfMean(self.values - other.values, self.losses - other.losses)]
+
+
+@dataclass(frozen=True, eq=False)
+class GapDraws:
+    """Gaps (c,) whose absolute values add up to the measure, and those of each draw (B, c)."""
+
+    gaps: FloatArray
+    drawn: FloatArray
+
+    def confidence(self) -> ConfidenceDistribution:
+        """Corrected for what chance adds to absolute values."""
+        return OfAbsoluteGaps(self.gaps, self.drawn - self.gaps)
+
+    def without_bias(self, value: float) -> float:
+        """The error for which the measured one is the median."""
+        return min(value, self.confidence().quantile(0.5))
+
+    def differences(self, other: "GapDraws") -> list[ConfidenceDistribution]:
+        """Less the bias of the draws, once and twice.
+
+        What was measured has a bias, and draws have it once more. Less once, they surround the
+        difference as measured; less twice, the difference without bias.
+        """
+        drawn, measured = (
+            np.abs(mine).sum(axis=-1) - np.abs(others).sum(axis=-1)
+            for mine, others in ((self.drawn, other.drawn), (self.gaps, other.gaps))
+        )
+        bias = float(drawn.mean() - measured)
+        return [OfShifted(drawn, bias), OfShifted(drawn, 2.0 * bias)]
+
+
+@dataclass(frozen=True, eq=False)
+class OtherDraws:
+    """Draws (B,) of any other measure, and its value."""
+
+    values: FloatArray
+    value: float
+
+    def confidence(self) -> ConfidenceDistribution:
+        """Shifted so that the draws surround the value."""
+        return OfShifted(self.values, float(self.values.mean()) - self.value)
+
+    def without_bias(self, value: float) -> float:
+        """Nothing is known of it."""
+        return value
+
+    def differences(self, other: "OtherDraws") -> list[ConfidenceDistribution]:
+        """Shifted so that the differences surround the difference."""
+        both = OtherDraws(self.values - other.values, self.value - other.value)
+        return [both.confidence()]

@@ -1,0 +1,144 @@
+"""Whether an error is small enough not to matter."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dircal._parameter_checks import check_random_state
+from dircal._typing import ArrayLike
+from dircal._validation import check_number
+from dircal.inference._measure_base import check_drawing, check_measure_with_interval
+from dircal.inference._resampling_base import draw_together
+
+__all__ = ["EquivalenceTest", "equivalence_test"]
+
+
+@dataclass(frozen=True)
+class EquivalenceTest:
+    """Result of `equivalence_test`.
+
+    Parameters
+    ----------
+    estimate : float
+        The measure of the rows.
+    upper : float
+        The true value is below this, with confidence ``level``.
+    margin : float
+        The largest value that does not matter.
+    pvalue : float
+        Of the hypothesis that the true value is not below the margin.
+    level : float
+        The confidence that is asked for.
+    measure : str
+        Name of the measure.
+    n_samples : int
+        Number of rows.
+    """
+
+    estimate: float
+    upper: float
+    margin: float
+    pvalue: float
+    level: float
+    measure: str
+    n_samples: int
+
+    @property
+    def below(self) -> bool:
+        """Whether the value is below the margin, with the confidence that was asked for."""
+        return self.upper < self.margin
+
+    def __repr__(self) -> str:
+        verdict = "below" if self.below else "not shown to be below"
+        return (
+            f"<EquivalenceTest: {self.measure} {self.estimate:.4g} on {self.n_samples:,} rows; at "
+            f"most {self.upper:.4g} with {100 * self.level:g} % confidence; {verdict} the margin "
+            f"{self.margin:.4g} (p-value {self.pvalue:.2g})>"
+        )
+
+
+def equivalence_test(
+    metric: Any,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    margin: float,
+    level: float = 0.95,
+    n_resamples: int = 2_000,
+    random_state: int | np.random.Generator | None = None,
+    classes: Iterable[Any] | None = None,
+) -> EquivalenceTest:
+    r"""Test whether a measure is below a margin: calibrated well enough.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A measure of `dircal.metrics` that is better when lower, by name or as a function; with
+        options as ``functools.partial(classwise_ece, aggregate="sum")``.
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    margin : float
+        The largest value that does not matter for what the probabilities are used for. Choose it
+        before looking.
+    level : float, default=0.95
+        Confidence that is asked for.
+    n_resamples : int, default=2_000
+        Number of draws, at least 100.
+    random_state : int, numpy Generator or None, optional
+        Seed of the draws.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+
+    Returns
+    -------
+    EquivalenceTest
+        With ``below``, ``upper`` and ``pvalue``; printed, it is a sentence.
+
+    Notes
+    -----
+    A test of exact calibration asks whether an error could be chance. With a million rows no error
+    is, and the answer is always no. This test turns the question around: the hypothesis is that
+    the true value is at least the margin :math:`m`, and it has to be refuted. It is where
+
+    .. math:: \theta_{\text{up}} < m
+
+    with the upper end :math:`\theta_{\text{up}}` of a one-sided interval, found by the draws of
+    `confidence_interval`; for binned errors it allows for what chance adds to them, and it is never
+    less than the measured value. More rows make it easier to pass, as they should.
+
+    There are no sample weights, for the reason given in `confidence_interval`.
+
+    **When not to use it.** With few rows, where nothing can be shown, or where the rows are all
+    right and drawing them again never shows a mistake. With a margin that was chosen after seeing
+    the error. For `maximum_calibration_error`, which has no interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal import equivalence_test
+    >>> rng = np.random.default_rng(0)
+    >>> y_prob = rng.dirichlet([1, 1, 1], size=20_000)
+    >>> y_true = (rng.random((20_000, 1)) > y_prob.cumsum(axis=1)).sum(axis=1)
+    >>> equivalence_test("confidence_ece", y_true, y_prob, margin=0.02, random_state=0)
+    <EquivalenceTest: confidence_ece 0.0...; at most 0.0... below the margin 0.02 (p-value 0.00...)>
+    """
+    check_drawing(level, n_resamples)
+    check_number("margin", margin, above=0.0)
+    rng = check_random_state(random_state)
+    measure = check_measure_with_interval(metric)
+    if measure.higher_is_better:
+        raise ValueError(
+            f"`metric` is {measure.name}, which is better when higher. Pass 'error_rate', with the "
+            "margin for the errors."
+        )
+    estimate = measure(y_true, y_prob, classes=classes)
+    [[draws]] = draw_together([measure], y_true, [y_prob], classes, n_resamples, rng)
+    confidence = draws.confidence()
+    upper = max(confidence.quantile(level), estimate)
+    pvalue = 1.0 - confidence.position(margin) if estimate < margin else 1.0
+    return EquivalenceTest(estimate, upper, margin, pvalue, level, measure.name, len(y_true))

@@ -1,0 +1,112 @@
+"""The squared calibration error, without the part that chance adds."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dircal._typing import ArrayLike, FloatArray
+from dircal.core import debiased_squares
+from dircal.metrics._base import read_predictions
+from dircal.metrics._bins_base import Binning, Over, Strategy, curves_over, make_bins
+
+__all__ = ["debiased_squared_error"]
+
+
+def debiased_squared_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: Iterable[Any] | None = None,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+    over: Over = "confidence",
+    label: Any = None,
+) -> float:
+    r"""Squared calibration error that is zero on average for a calibrated model.
+
+    Parameters
+    ----------
+    y_true : array-like (n,)
+        True labels.
+    y_prob : array-like (n, k)
+        Probability of each class.
+    sample_weight : array-like (n,), optional
+        Weight of each row; a weight of two counts like two rows. Their sum is the number of rows
+        that they stand for, so their scale matters here.
+    classes : array-like (k,), optional
+        Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
+        are in another order than the sorted one.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"width", "mass"}, default="width"
+        Bins of equal width, or with equally many rows each as far as ties allow.
+    binning : {"right_closed", "paper_table"}, default="right_closed"
+        Bins (a, b], the first with 0; or those of the paper's cw-ECE tables, see `classwise_ece`.
+    over : {"confidence", "classes"}, default="confidence"
+        Top-label calibration, of the largest probability of each row; or marginal calibration, of
+        the probability of each class, averaged over the classes.
+    label : object, optional
+        With ``over="classes"``, the one class to look at.
+
+    Returns
+    -------
+    float
+        At most 1. Below zero about half of the time where the model is calibrated.
+
+    Notes
+    -----
+    With residuals :math:`r_i = o_i - p_i` of the rows in bin b, where :math:`o_i` is one if what
+    was predicted with probability :math:`p_i` happened, their mean :math:`\bar r_b`, and the
+    weight :math:`n_b` of the bin,
+
+    .. math:: \sum_b \frac{n_b}{n} \left( \bar r_b^2 -
+              \frac{\sum_{i \in b} w_i (r_i - \bar r_b)^2}{n_b (n_b - 1)} \right)
+
+    The second term is what chance adds to the first on average. For predictions that are all equal
+    within a bin it is :math:`f_b (1 - f_b) / (n_b - 1)` with the frequency :math:`f_b`, the
+    estimator of [1]_; where they differ, that one takes off too much on average, by their variance
+    over :math:`n_b`. Bins with no more than one row say nothing about chance and count as zero.
+
+    *What it estimates.* The mean squared difference between frequency and probability, after
+    averaging both within each bin. Its square root is comparable with an ECE; the square itself
+    has no bias.
+
+    *Bias.* None for given bins. What averaging within bins hides stays hidden, so it is never more
+    than the error of the probabilities themselves, on average.
+
+    **When not to use it.** As a number to report for one model on few rows: values below zero are
+    hard to explain, and its spread is wide. Do not take the root of its positive part and average
+    that: the bias is back.
+
+    References
+    ----------
+    .. [1] Kumar, Liang and Ma (2019). Verified uncertainty calibration. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dircal.metrics import debiased_squared_error
+    >>> y_prob = np.tile([0.7, 0.3], (10, 1))
+    >>> round(debiased_squared_error([0] * 5 + [1] * 5, y_prob), 4)  # 0.2**2 - 0.25 / 9
+    0.0122
+    """
+    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
+    curves = curves_over(predictions, over, label)
+    bins = make_bins(curves, predictions.data.inputs.dtype, n_bins, strategy, binning)
+    sums: FloatArray = np.zeros((3, 1, bins.n_bins))
+    for part in curves():
+        n_curves, n_rows = part.values.shape
+        cells = bins.index(part.values) + np.arange(n_curves)[:, None] * bins.n_bins
+        weight = np.ones(n_rows) if part.weight is None else part.weight
+        weights = np.broadcast_to(weight, part.values.shape)
+        residuals = part.residuals
+        terms = (weights, weights * residuals, weights * residuals**2)
+        counted = [
+            np.bincount(cells.ravel(), term.ravel(), minlength=n_curves * bins.n_bins)
+            for term in terms
+        ]
+        sums = sums + np.stack(counted).reshape(3, n_curves, bins.n_bins)
+    return float(debiased_squares(*sums).mean())

@@ -1,0 +1,33 @@
+"""Residuals on a fine grid of probabilities, for measures without bins."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.core import grid_cells
+from dircal.metrics._bins_base import Curves
+
+__all__ = ["residuals_on_grid"]
+
+# Points of the grid: closer together than the smallest bandwidth that matters.
+_N_CELLS = 8192
+
+
+def residuals_on_grid(curves: Iterator[Curves]) -> FloatArray:
+    """Mean residuals at the points of the grid, for each curve (c, m + 1)."""
+    grid, total = np.zeros((1, _N_CELLS + 1)), 0.0
+    for part in curves:
+        n_curves, n_rows = part.values.shape
+        residuals = part.residuals
+        if part.weight is not None:
+            residuals *= part.weight
+        below, share = grid_cells(part.values, _N_CELLS)
+        cells = below.astype(np.intp) + np.arange(n_curves)[:, None] * (_N_CELLS + 1)
+        size = n_curves * (_N_CELLS + 1)
+        upper = residuals * share
+        sums = np.bincount(cells.ravel(), (residuals - upper).ravel(), minlength=size)
+        sums += np.bincount(cells.ravel() + 1, upper.ravel(), minlength=size)
+        grid = grid + sums.reshape(n_curves, -1)
+        total += n_rows if part.weight is None else float(part.weight.sum())
+    return grid / total

@@ -1,0 +1,200 @@
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, RepeatedKFold
+
+from dircal import (
+    DirichletCalibrator,
+    IsotonicCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+    compare,
+    confidence_interval,
+    metrics,
+    paired_comparison,
+)
+from dircal.exceptions import ConvergenceWarning
+
+PAIR = [TemperatureScaling(), VectorScaling()]
+
+
+def run(calibrators, X, y, **options):
+    return compare(calibrators, X, y, **({"n_resamples": 200, "random_state": 0} | options))
+
+
+def test_one_row_for_each_calibrator_and_measure(make_problem):
+    problem = make_problem(0, n=300, k=3)
+    table = run(PAIR, problem.proba, problem.y)
+    assert len(table) == 3 * 8
+    names = list(dict.fromkeys(row.calibrator for row in table))
+    assert names == ["uncalibrated", "TemperatureScaling", "VectorScaling"]
+    for row in table:
+        if row.measure == "maximum_calibration_error":
+            assert row.low is row.high is row.pvalue is row.difference_low is None
+            continue
+        assert row.low <= row.value <= row.high
+        if row.calibrator == "uncalibrated":
+            assert row.difference == 0.0
+            assert row.pvalue is row.difference_low is row.difference_high is None
+        else:
+            assert row.difference_low <= row.difference <= row.difference_high
+            assert 0.0 < row.pvalue <= 1.0
+
+
+def test_values_are_those_of_maps_fitted_on_other_folds(make_problem):
+    problem = make_problem(1, n=240, k=3)
+    folds = list(KFold(4).split(problem.proba))
+    table = run(PAIR, problem.proba, problem.y, cv=folds)
+    mapped = np.empty_like(problem.proba)
+    for fitting, scoring in folds:
+        one = VectorScaling().fit(problem.proba[fitting], problem.y[fitting])
+        mapped[scoring] = one.predict_proba(problem.proba[scoring])
+    np.testing.assert_allclose(table.probabilities["VectorScaling"], mapped, rtol=1e-12)
+    np.testing.assert_array_equal(table.scored, np.arange(240))
+    for name in ("accuracy", "log_loss", "classwise_ece"):
+        row, measure = table.row("VectorScaling", name), getattr(metrics, name)
+        assert row.value == pytest.approx(measure(problem.y, mapped), abs=1e-12)
+        before = measure(problem.y, problem.proba)
+        assert row.difference == pytest.approx(row.value - before, abs=1e-12)
+        # The same as asked one by one, up to the draws.
+        alone = confidence_interval(name, problem.y, mapped, n_resamples=2000, random_state=1)
+        width = alone.high - alone.low
+        assert row.low == pytest.approx(alone.low, abs=0.15 * width)
+        assert row.high == pytest.approx(alone.high, abs=0.15 * width)
+        both = paired_comparison(
+            name, problem.y, mapped, problem.proba, n_resamples=2000, random_state=1
+        )
+        assert row.difference == pytest.approx(both.difference, abs=1e-12)
+        assert row.pvalue == pytest.approx(both.pvalue, abs=0.1)
+
+
+def test_one_pair_is_a_calibration_set_and_a_test_set(make_problem):
+    problem = make_problem(2, n=300, k=3)
+    rows = np.random.default_rng(0).permutation(300)
+    fitting, testing = rows[:200], rows[200:]
+    table = run([DirichletCalibrator()], problem.proba, problem.y, cv=[(fitting, testing)])
+    one = DirichletCalibrator().fit(problem.proba[fitting], problem.y[fitting])
+    expected = metrics.log_loss(problem.y[testing], one.predict_proba(problem.proba[testing]))
+    assert table.row("DirichletCalibrator", "log_loss").value == pytest.approx(expected)
+    np.testing.assert_array_equal(table.scored, testing)
+
+
+def test_calibration_helps_where_it_does(make_problem):
+    problem = make_problem(3, n=1500, k=3)
+    table = run(PAIR, problem.proba, problem.y, measures=["log_loss", "confidence_ece"])
+    for name in ("TemperatureScaling", "VectorScaling"):
+        for measure in ("log_loss", "confidence_ece"):
+            assert table.row(name, measure).difference_high < 0
+            assert table.row(name, measure).pvalue < 0.01
+
+
+def test_measures_with_options_and_of_your_own(make_problem):
+    problem = make_problem(4, n=200, k=3)
+
+    def doubt(y_true, y_prob, *, sample_weight=None, classes=None):
+        return float(np.average(1 - np.max(y_prob, axis=1), weights=sample_weight))
+
+    measures = [partial(metrics.classwise_ece, aggregate="sum"), doubt, "log_loss"]
+    table = run({"t": TemperatureScaling()}, problem.proba, problem.y, measures=measures)
+    assert [row.measure for row in table][:3] == [
+        "classwise_ece(aggregate=sum)",
+        "doubt",
+        "log_loss",
+    ]
+    plain = run({"t": TemperatureScaling()}, problem.proba, problem.y, measures=["log_loss"])
+    assert plain.row("t", "log_loss") == table.row("t", "log_loss")
+
+
+def test_logits_and_names(make_problem):
+    problem = make_problem(5, n=300, k=3)
+    calibrators = {
+        name: DirichletCalibrator(penalty="l2", lam=lam, input_scale="logit")
+        for name, lam in {"weak": 1e-3, "strong": 1.0}.items()
+    }
+    names = np.array(["ant", "bee", "cat"])[problem.y]
+    table = run(calibrators, problem.logits, names, measures=["log_loss"])
+    assert [row.calibrator for row in table] == ["uncalibrated", "weak", "strong"]
+    expected = metrics.log_loss(problem.y, problem.proba)
+    assert table.row("uncalibrated", "log_loss").value == pytest.approx(expected)
+    moved = run(
+        calibrators,
+        problem.logits[:, [2, 0, 1]],
+        names,
+        measures=["log_loss"],
+        classes=["cat", "ant", "bee"],
+    )
+    assert moved.row("weak", "log_loss").value == pytest.approx(
+        table.row("weak", "log_loss").value, abs=1e-7
+    )
+    assert moved.row("weak", "log_loss").pvalue == table.row("weak", "log_loss").pvalue
+
+
+def test_tables_and_frames(make_problem, monkeypatch):
+    problem = make_problem(6, n=200, k=3)
+    table = run(PAIR, problem.proba, problem.y)
+    columns = table.columns()
+    assert list(columns)[:3] == ["calibrator", "measure", "value"]
+    assert all(len(column) == len(table) for column in columns.values())
+    for library in ("pandas", "polars"):
+        frame = table.to_frame(library)
+        assert list(frame.columns) == list(columns)
+        assert frame.shape == (24, 9)
+    with pytest.raises(ValueError, match="`library` must be one of 'pandas', 'polars'"):
+        table.to_frame("excel")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"'polars', which is not installed.*`columns\(\)`"):
+        table.to_frame("polars")
+    with pytest.raises(KeyError, match="none of the rows"):
+        table.row("TemperatureScaling", "ece")
+    lines = repr(table).splitlines()
+    assert len(lines) == 25
+    assert lines[0].split() == ["calibrator", "measure", "value", "95", "%", "change", "p-value"]
+    assert lines[2].startswith("uncalibrated")
+    assert max(map(len, lines)) < 110
+
+
+def test_seeds_repeat(make_problem):
+    problem = make_problem(7, n=200, k=3)
+    assert run(PAIR, problem.proba, problem.y).table == run(PAIR, problem.proba, problem.y).table
+    other = run(PAIR, problem.proba, problem.y, random_state=1)
+    assert other.table != run(PAIR, problem.proba, problem.y).table
+
+
+def test_complaints_are_told_and_kept():
+    P = np.repeat([[0.9, 0.1], [0.2, 0.8]], 20, axis=0)
+    y = np.repeat(["a", "b"], 20)
+    with pytest.warns(ConvergenceWarning, match="^free: "):
+        table = run({"free": DirichletCalibrator(penalty="none")}, P, y, measures=["log_loss"])
+    assert table.complaints["uncalibrated"] == ()
+    assert len(table.complaints["free"]) >= 1
+
+
+P3, Y3 = np.full((12, 3), 1 / 3), np.arange(12) % 3
+
+
+@pytest.mark.parametrize(
+    ("calibrators", "options", "message"),
+    [
+        ([], {}, r"`calibrators` is empty"),
+        (3, {}, r"`calibrators` must be a dict or a list of calibrators; got 3"),
+        ([TemperatureScaling], {}, r"`calibrator` must be a calibrator of dircal; got the class"),
+        ([TemperatureScaling()] * 2, {}, r"`calibrators` holds two of one class.*Pass a dict"),
+        ({"uncalibrated": TemperatureScaling()}, {}, r"`calibrators` has one called 'uncalib"),
+        (
+            [TemperatureScaling(), VectorScaling(input_scale="logit")],
+            {},
+            r"`calibrators` do not read the same scale: .*'VectorScaling': 'logit'",
+        ),
+        ([IsotonicCalibrator()], {}, r"which is for two classes, but there are 3.*OneVsRest"),
+        (PAIR, {"cv": RepeatedKFold(n_splits=3)}, r"`cv` must score no row twice"),
+        (PAIR, {"cv": "five"}, r"`cv` must be a number of folds"),
+        (PAIR, {"measures": ["ece"]}, r"`metric` must be a measure.*got 'ece'"),
+        (PAIR, {"level": 1}, r"`level` must be a finite number"),
+        (PAIR, {"n_resamples": 1}, r"`n_resamples` must be a whole number of at least 100"),
+    ],
+)
+def test_bad_arguments(calibrators, options, message):
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        compare(calibrators, P3, Y3, **options)

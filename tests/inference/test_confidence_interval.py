@@ -1,0 +1,185 @@
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from dircal import confidence_interval, metrics
+from dircal.metrics import (
+    class_ece,
+    classwise_ece,
+    confidence_ece,
+    corp_reliability,
+    debiased_squared_error,
+    maximum_calibration_error,
+    smooth_ece,
+)
+
+MEANS = ["accuracy", "error_rate", "log_loss", "brier_score"]
+GAPS = ["confidence_ece", "classwise_ece", "smooth_ece"]
+
+
+def interval(metric, y, P, **options):
+    return confidence_interval(metric, y, P, n_resamples=400, random_state=0, **options)
+
+
+def by_weights(measure):
+    """The same measure as somebody else's function, which is called for every draw."""
+
+    def wrapped(y_true, y_prob, *, sample_weight=None, classes=None):
+        return measure(y_true, y_prob, sample_weight=sample_weight, classes=classes)
+
+    return wrapped
+
+
+ALL = [
+    *MEANS,
+    *GAPS,
+    "debiased_squared_error",
+    partial(class_ece, label=1),
+    partial(classwise_ece, aggregate="sum", n_bins=5),
+    partial(confidence_ece, strategy="mass"),
+    partial(smooth_ece, over="classes"),
+    partial(smooth_ece, over="classes", label=2),
+    partial(debiased_squared_error, over="classes"),
+    partial(metrics.brier_score, normalisation="classes"),
+]
+
+
+def name_of(metric):
+    if isinstance(metric, str):
+        return metric
+    return "-".join([metric.func.__name__, *map(str, metric.keywords.values())])
+
+
+@pytest.mark.parametrize("metric", ALL, ids=name_of)
+def test_intervals_hold_their_estimate(metric, make_problem):
+    problem = make_problem(0, n=300, k=3)
+    found = interval(metric, problem.y, problem.proba)
+    function = getattr(metrics, metric) if isinstance(metric, str) else metric
+    assert found.estimate == function(problem.y, problem.proba)
+    assert found.low <= found.estimate <= found.high
+    assert found.low <= found.corrected <= found.high
+    assert found.low < found.high
+    assert found.n_samples == 300
+    narrow = interval(metric, problem.y, problem.proba, level=0.5)
+    assert narrow.high - narrow.low < found.high - found.low
+
+
+@pytest.mark.parametrize("metric", MEANS)
+def test_means_have_the_spread_of_the_central_limit(metric, make_problem):
+    problem = make_problem(1, n=2000, k=3)
+    found = confidence_interval(metric, problem.y, problem.proba, n_resamples=4000, random_state=0)
+    measure = getattr(metrics, metric)
+    rows = [
+        measure([y], p[None], classes=range(3))
+        for y, p in zip(problem.y, problem.proba, strict=True)
+    ]
+    width = 2 * 1.96 * np.std(rows) / np.sqrt(2000)
+    assert (found.high - found.low) / width == pytest.approx(1, abs=0.08)
+    assert found.corrected == found.estimate
+
+
+@pytest.mark.parametrize("metric", MEANS)
+def test_sums_are_as_good_as_calling_the_measure_for_every_draw(metric, make_problem):
+    problem = make_problem(2, n=200, k=3)
+    fast = interval(metric, problem.y, problem.proba)
+    slow = interval(by_weights(getattr(metrics, metric)), problem.y, problem.proba)
+    width = fast.high - fast.low
+    assert slow.estimate == fast.estimate
+    assert slow.low == pytest.approx(fast.low, abs=0.2 * width)
+    assert slow.high == pytest.approx(fast.high, abs=0.2 * width)
+
+
+def test_errors_are_corrected_for_chance():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1.0, 1.0, 1.0], 1000)
+    y = (np.log(P) + rng.gumbel(size=P.shape)).argmax(axis=1)
+    for metric in GAPS:
+        found = interval(metric, y, P)
+        assert found.low == 0.0, metric
+        assert found.corrected < 0.7 * found.estimate
+        assert "without bias" in repr(found)
+
+
+def test_true_errors_are_seen(make_problem):
+    problem = make_problem(3, n=2000, k=3)
+    for metric in GAPS:
+        assert interval(metric, problem.y, problem.proba).low > 0.02, metric
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "classwise_ece", "smooth_ece"])
+def test_seeds_repeat_and_labels_may_be_called_anything(metric, make_problem):
+    problem = make_problem(4, n=200, k=3)
+    expected = interval(metric, problem.y, problem.proba)
+    assert interval(metric, problem.y, problem.proba) == expected
+    assert interval(metric, problem.y + 5, problem.proba) == expected
+    names = np.array(["ant", "bee", "cat"])[problem.y]
+    assert interval(metric, names, problem.proba) == expected
+    moved = interval(metric, names, problem.proba[:, [2, 0, 1]], classes=["cat", "ant", "bee"])
+    assert moved.low == pytest.approx(expected.low, abs=1e-9)
+    assert moved.high == pytest.approx(expected.high, abs=1e-9)
+    single = interval(metric, problem.y, problem.proba.astype(np.float32))
+    assert single.high == pytest.approx(expected.high, abs=0.02)
+    other = confidence_interval(metric, problem.y, problem.proba, n_resamples=400, random_state=1)
+    assert other != expected
+
+
+@pytest.mark.parametrize("metric", [*MEANS, *GAPS, "debiased_squared_error"])
+def test_certainty_has_an_interval_of_one_point(metric):
+    P = np.eye(3)[[0, 1, 2, 1, 0]]
+    found = interval(metric, [0, 1, 2, 1, 0], P)
+    assert found.low == found.high == found.estimate
+
+
+def test_an_absent_class_is_fine():
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
+    found = interval("classwise_ece", np.arange(50) % 2, P, classes=[0, 1, 2])
+    assert found.low <= found.estimate <= found.high
+    own = by_weights(metrics.classwise_ece)
+    assert np.isfinite(interval(own, np.arange(50) % 2, P, classes=[0, 1, 2]).high)
+
+
+def test_a_function_of_your_own():
+    def macro_error(y_true, y_prob, *, sample_weight=None, classes=None):
+        labels = np.asarray(list(classes))
+        predicted = labels[np.asarray(y_prob).argmax(axis=1)]
+        return 1 - f1_score(y_true, predicted, average="macro", sample_weight=sample_weight)
+
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1, 1, 1], 300)
+    y = (np.log(P) + rng.gumbel(size=P.shape)).argmax(axis=1)
+    found = interval(macro_error, y, P, classes=[0, 1, 2])
+    assert found.low < found.estimate < found.high
+    assert found.measure == "macro_error"
+    assert 0.05 < found.high - found.low < 0.2
+
+
+Y, GOOD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "message"),
+    [
+        ("maximum_calibration_error", {}, r"the largest of many gaps, which has no interval.*few"),
+        (maximum_calibration_error, {}, r"Use 'confidence_ece' or 'classwise_ece'"),
+        ("ece", {}, r"`metric` must be a measure of dircal.metrics.*got 'ece'"),
+        ("BinTable", {}, r"`metric` must be a measure of dircal.metrics.*got 'BinTable'"),
+        (f1_score, {}, r"`metric` must be a measure.*sample_weight=None, classes=None"),
+        ("confidence_ece_from_confidence", {}, r"`metric` must be a measure of dircal.metrics"),
+        (corp_reliability, {}, r"`metric` is corp_reliability, which gives no number"),
+        (class_ece, {}, r"`metric` is class_ece, which needs label"),
+        (partial(class_ece, label=7), {}, r"`label` must be one of the classes \[0, 1\]; got 7"),
+        (partial(confidence_ece, n_bins=0), {}, r"`n_bins` must be a whole number"),
+        (partial(confidence_ece, bins=3), {}, r"`metric` has the option 'bins', but confidence_ec"),
+        (partial(confidence_ece, classes=[0, 1]), {}, r"`classes` is an argument of its own"),
+        (partial(confidence_ece, Y), {}, r"`metric` is a partial with the positional arguments"),
+        ("log_loss", {"level": 1.0}, r"`level` must be a finite number above 0 and below 1"),
+        ("log_loss", {"n_resamples": 10}, r"`n_resamples` must be a whole number of at least 100"),
+        ("log_loss", {"random_state": "a"}, r"`random_state` must be a whole number"),
+        ("log_loss", {"classes": [0, 2]}, r"`y_true` holds the label 1"),
+    ],
+)
+def test_bad_arguments(metric, options, message):
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        confidence_interval(metric, Y, GOOD, **options)
