@@ -11,6 +11,7 @@ from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
 from ._files import write_whole
+from ._grid import NOT_RUN
 from ._methods import LEGACY, METHODS, PAPER_METHODS
 from ._results import Results
 from ._study import Study
@@ -271,10 +272,12 @@ def _orders(orders: pd.DataFrame) -> str:
 
 
 def _failures(failures: pd.DataFrame) -> str:
+    left_out = ", ".join(f"{classifier} on {dataset}" for dataset, classifier in NOT_RUN)
+    told = f"Not run, for an hour of a core each: {left_out}. "
     if failures.empty:
-        return "Every classifier completed every dataset, and every method every cell."
+        return told + "Everything that was run was completed, by every classifier and every method."
     by = ["dataset", "classifier", "method", "reason"]
-    return _markdown(failures.groupby(by).size().reset_index(name="cells"))
+    return told + "\n\n" + _markdown(failures.groupby(by).size().reset_index(name="cells"))
 
 
 def _markdown(table: pd.DataFrame) -> str:
