@@ -72,4 +72,4 @@ paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated build dist
+	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated docs/guide/figures build dist

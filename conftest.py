@@ -1,7 +1,10 @@
 """Every Python block of the README and of the pages is run, with one namespace for each file."""
 
+import os
+import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 
+import pytest
 from sybil import Document, Example, Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.typing import Evaluator
@@ -33,3 +36,14 @@ pytest_collect_file = Sybil(
     excludes=["*/README.md", "docs/_build/*"],
     document_types={".md": Page},
 ).pytest()
+
+# No windows, whatever the machine.
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Close the figures of tests, docstrings and pages."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

@@ -1,6 +1,8 @@
 """Settings of the documentation: `make docs`."""
 
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -8,6 +10,9 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 import dircal
+
+sys.path.insert(0, str(Path(__file__).parent))
+from figures import draw_all
 
 project = "dircal"
 author = "The dircal developers"
@@ -75,5 +80,6 @@ def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_blo
 
 
 def setup(app: Sphinx) -> None:
-    """Make the renderer of formulas known."""
+    """Draw the figures, and make the renderer of formulas known."""
+    app.connect("builder-inited", lambda app: draw_all(Path(app.srcdir) / "guide" / "figures"))
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 import dircal
-from dircal import calibrators, export, inference, metrics, persistence, selection
+from dircal import calibrators, export, inference, metrics, persistence, plots, selection
 from dircal.persistence._schemas import SCHEMAS
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +41,8 @@ FUNCTIONS = {
     if name in room.__all__ and inspect.isfunction(function)
 }
 each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+DISPLAYS = {name: getattr(plots, name) for name in plots.__all__}
+each_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
 each_calibrator = pytest.mark.parametrize("cls", CALIBRATORS.values(), ids=CALIBRATORS)
 
 
@@ -60,7 +62,7 @@ def test_files_stay_readable(path):
     assert len(path.read_text().splitlines()) <= 400
 
 
-@pytest.mark.parametrize("room", ["calibrators", "selection", "metrics", "inference"])
+@pytest.mark.parametrize("room", ["calibrators", "selection", "metrics", "inference", "plots"])
 def test_siblings_do_not_know_each_other(room):
     for path in (PACKAGE / room).glob("_[!_]*.py"):
         siblings = re.findall(rf"from dircal\.{room}\.(_\w+) import", path.read_text())
@@ -68,7 +70,7 @@ def test_siblings_do_not_know_each_other(room):
 
 
 def test_public_names_are_those_of_the_rooms():
-    published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics"}
+    published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics", "plots"}
     assert published <= set(dircal.__all__)
     assert dircal.__version__
 
@@ -175,6 +177,31 @@ def test_every_calibrator_has_its_test_and_its_pages(cls):
     assert (ROOT / "docs" / "guide" / f"{stem}.md").exists()
     assert cls.__name__ in (ROOT / "docs" / "api.md").read_text()
     assert cls.__name__ in (ROOT / "README.md").read_text()
+
+
+@each_display
+def test_every_display_is_documented(display):
+    doc = ClassDoc(display)
+    for section in ("Parameters", "Attributes", "Notes", "Examples"):
+        assert doc[section], section
+    assert "When not to use it" in "\n".join(doc["Notes"])
+    makers = [getattr(display, name) for name in dir(display) if name.startswith("from_")]
+    for method in (*makers, display.plot, display.frame):
+        signature = dict(inspect.signature(method).parameters)
+        signature.pop("self", None)
+        assert_documented(FunctionDoc(method), signature)
+        assert FunctionDoc(method)["Returns"]
+
+
+@each_display
+def test_every_display_has_its_test_and_its_pages(display):
+    path = Path(inspect.getfile(display))
+    stem = path.stem.removeprefix("_")
+    assert (ROOT / "tests" / "plots" / f"test_{stem}.py").exists()
+    assert display.__name__ in (ROOT / "docs" / "api.md").read_text()
+    guide = (ROOT / "docs" / "guide" / "pictures.md").read_text()
+    assert display.__name__ in guide
+    assert f"figures/{stem}.png" in guide
 
 
 def test_import_loads_no_extra():

@@ -10,7 +10,7 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 (1, 2)
 """
 
-from dircal import export, metrics
+from dircal import export, metrics, plots
 from dircal._version import __version__
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
@@ -96,6 +96,7 @@ __all__ = [
     "load",
     "metrics",
     "paired_comparison",
+    "plots",
     "rank_groups",
     "save",
     "score_test",

@@ -33,6 +33,15 @@ for export, extra in ((dircal.export.to_onnx, "onnx"), (dircal.export.to_torch, 
         told = str(error)
     assert f"pip install 'dircal[{extra}]'" in told, told
 
+display = dircal.plots.ReliabilityDisplay.from_predictions(y, proba)
+assert sum(display.frame()["count"]) == 200
+advice = ""
+try:
+    display.plot()
+except ModuleNotFoundError as error:
+    advice = str(error)
+assert "pip install 'dircal[plots]'" in advice, advice
+
 command = [sys.executable, "-c", "from dircal.cli import main; main()"]
 refused = subprocess.run(command, capture_output=True, text=True, check=False)
 assert refused.returncode == 1

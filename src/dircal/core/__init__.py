@@ -19,10 +19,11 @@ everywhere:
 Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
 `_objective`, `_logistic`, `_solve`, `_settle`, `_path`, `_logistic_fit`, `_temperature`, `_paired`,
 `_floor`, `_effects`; for maps learned by evidence `_soften`, `_posterior`, `_groups`,
-`_floor_by_evidence`; then, for measures, `_bins`, `_resample`, `_isotonic`, `_smooth`,
+`_floor_by_evidence`; then, for measures, `_bins`, `_resample`, `_bands`, `_isotonic`, `_smooth`,
 `_bootstrap`, `_confidence`, `_score`.
 """
 
+from dircal.core._bands import consistency_band
 from dircal.core._bins import (
     Bins,
     BinTable,
@@ -133,6 +134,7 @@ __all__ = [
     "as_given",
     "bootstrap_sums",
     "confidence_and_hits",
+    "consistency_band",
     "debiased_squares",
     "definite_temperature",
     "equal_mass",

@@ -1,0 +1,86 @@
+"""What every Display has: numbers first, a drawing second, and a sentence on how to read it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["AbstractDisplay", "Frame", "make_frame", "plain"]
+
+Frame: TypeAlias = dict[str, list[Any]]
+"""A table as plain data: lists of equal length by the name of their column, None where empty."""
+
+
+class AbstractDisplay(ABC):
+    """Numbers that can be drawn.
+
+    A ``from_...`` method computes them, `frame` gives them as a table, `plot` draws them and
+    computes nothing.
+    """
+
+    title: ClassVar[str]
+    how_to_read: ClassVar[str]
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+
+    @abstractmethod
+    def frame(self) -> Frame:
+        """The numbers that are drawn.
+
+        Returns
+        -------
+        columns : dict of lists
+            A table as plain data: lists of equal length by the name of their column, None where
+            there is no value. Pass it to ``pandas.DataFrame`` or ``polars.DataFrame``, or to
+            ``json.dumps``.
+        """
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure. A picture with several panels takes the place
+            of the Axes, or one Axes for each panel.
+
+        Returns
+        -------
+        self : object
+            With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
+        """
+
+    def _keep(self, axes: "Sequence[Axes]", given: Any) -> None:
+        """Remember the panels that were drawn, and settle the layout of a new figure."""
+        self.axes_ = np.array(axes, dtype=object)
+        self.ax_ = axes[0]
+        self.figure_ = axes[0].figure
+        if given is None:
+            # Panels of a fixed shape find their place only in a second round; the first is this,
+            # the second comes with the drawing.
+            figure: Any = axes[0].figure
+            figure.get_layout_engine().execute(figure)
+
+    def __repr__(self) -> str:
+        columns = self.frame()
+        n_rows = len(next(iter(columns.values())))
+        return f"<{type(self).__name__}: {self.title}; {n_rows} rows in frame()>"
+
+
+def make_frame(**columns: npt.ArrayLike | Sequence[Any]) -> Frame:
+    """Columns as lists of plain values."""
+    return {name: [plain(value) for value in column] for name, column in columns.items()}  # type: ignore[union-attr]
+
+
+def plain(value: Any) -> Any:
+    """A value of Python itself; None for NaN."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and value != value else value

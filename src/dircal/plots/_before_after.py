@@ -1,0 +1,287 @@
+"""Several calibrators side by side: the reliability before and after."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dircal._typing import ArrayLike
+from dircal._validation import check_integer
+from dircal.metrics._base import read_predictions
+from dircal.metrics._bins_base import Binning, Strategy
+from dircal.plots._base import AbstractDisplay, Frame
+from dircal.plots._curves_base import (
+    BinOptions,
+    Counts,
+    Curve,
+    check_level,
+    class_tables,
+    confidence_curve,
+    curves_frame,
+    curves_of_classes,
+    draw_curve,
+    legend_below,
+)
+from dircal.plots._maps_base import check_map, probabilities_of
+from dircal.plots._names_base import check_chosen, drawn, names_of
+from dircal.plots._style_base import house_style, panel_axes
+from dircal.plots._tables_base import check_mapping
+
+__all__ = ["BeforeAfterDisplay"]
+
+
+class BeforeAfterDisplay(AbstractDisplay):
+    """Reliability diagrams of several methods: a row for each, the confidence and some classes.
+
+    Make it with `from_predictions` or `from_calibrators`.
+
+    Parameters
+    ----------
+    rows : dict from str to list of curves
+        The curves of each method: the confidence first, then the classes.
+    positions : list of int
+        Where each of these classes stands among the sorted labels.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        The panels, method by method, after `plot`.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+        Their figure.
+    bars_, gaps_, band_, counts_, diagonal_ : lists
+        The artists of each kind, one entry for each panel.
+
+    Notes
+    -----
+    This is figure S1 of the paper. The panels are those of `ReliabilityDisplay` and
+    `ClasswiseReliabilityDisplay`.
+
+    **When not to use it.** Diagrams of rows on which the calibrators were fitted flatter them.
+
+    Examples
+    --------
+    >>> from dircal.plots import BeforeAfterDisplay
+    >>> before = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
+    >>> after = [[0.7, 0.3], [0.6, 0.4], [0.4, 0.6], [0.5, 0.5]]
+    >>> display = BeforeAfterDisplay.from_predictions(
+    ...     [0, 1, 1, 0], {"before": before, "after": after}, n_bins=2
+    ... )
+    >>> sorted(set(display.frame()["method"]))
+    ['after', 'before']
+    >>> display.plot().axes_.shape
+    (6,)
+    """
+
+    title = "Before and after"
+    how_to_read = (
+        "A row for each method. The first column shows whether it is right as often as it is sure, "
+        "the others whether a class happens as often as it is said to. Bars on the dashed diagonal "
+        "are calibrated; below it the model says too much, above it too little. A bracket is where "
+        "the bar would end by chance if nothing were wrong."
+    )
+
+    def __init__(self, rows: dict[str, list[Curve]], positions: list[int]) -> None:
+        self.rows = rows
+        self.positions = positions
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: Mapping[str, ArrayLike],
+        *,
+        labels: Iterable[Any] | None = None,
+        max_classes: int = 3,
+        class_names: Sequence[str] | Mapping[Any, str] | None = None,
+        sample_weight: ArrayLike | None = None,
+        classes: Iterable[Any] | None = None,
+        n_bins: int = 15,
+        strategy: Strategy = "width",
+        binning: Binning = "right_closed",
+        level: float | None = 0.95,
+    ) -> Self:
+        """Compute the diagrams from the probabilities of several methods.
+
+        Parameters
+        ----------
+        y_true : array-like (n,)
+            True labels.
+        y_prob : dict from str to array-like (n, k)
+            Probabilities of each method, by its name; usually those before calibration first.
+        labels : label or list of labels, optional
+            The classes to show, in this order; by default all, or the worst if there are many.
+        max_classes : int, default=3
+            If there are more classes than this, and ``labels`` is not given, so many are shown:
+            those with the largest calibration errors in the first method.
+        class_names : list or dict, optional
+            Names to show: in the sorted order of the labels, or by label.
+        sample_weight : array-like (n,), optional
+            Weight of each row.
+        classes : array-like (k,), optional
+            Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the
+            columns are in another order.
+        n_bins : int, default=15
+            Number of bins.
+        strategy : {"width", "mass"}, default="width"
+            Bins of equal width, or with equally many rows.
+        binning : {"right_closed", "paper_table"}, default="right_closed"
+            The end that belongs to a bin; "paper_table" is explained in `classwise_ece`.
+        level : float or None, default=0.95
+            Probability of the consistency band; None draws none.
+
+        Returns
+        -------
+        display : BeforeAfterDisplay
+            Ready to be drawn.
+        """
+        check_level(level)
+        check_integer("max_classes", max_classes, at_least=0)
+        given = check_mapping("y_prob", y_prob, "its probabilities")
+        options = BinOptions(n_bins, strategy, binning)
+        rows: dict[str, list[Curve]] = {}
+        chosen: list[int] | None = None
+        for method, proba in given.items():
+            predictions = read_predictions(y_true, proba, sample_weight, classes)
+            table = class_tables(predictions, options)
+            if chosen is None:
+                known = predictions.data.classes
+                names = names_of(known, class_names)
+                if labels is not None:
+                    chosen = check_chosen("labels", labels, known)
+                elif len(known) <= max_classes:
+                    chosen = list(range(len(known)))
+                else:
+                    worst = np.argsort(-table.calibration_errors, kind="stable")
+                    chosen = worst[:max_classes].tolist()
+            shown = [names[j] for j in chosen]
+            rows[method] = [
+                confidence_curve(predictions, options, level, "confidence"),
+                *(curves_of_classes(predictions, table, chosen, shown, level) if chosen else []),
+            ]
+        assert chosen is not None
+        return cls(rows, chosen)
+
+    @classmethod
+    def from_calibrators(
+        cls,
+        calibrators: Mapping[str, Any],
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        labels: Iterable[Any] | None = None,
+        max_classes: int = 3,
+        class_names: Sequence[str] | Mapping[Any, str] | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_bins: int = 15,
+        strategy: Strategy = "width",
+        binning: Binning = "right_closed",
+        level: float | None = 0.95,
+    ) -> Self:
+        """Compute the diagrams before and after fitted calibrators, on rows new to them.
+
+        Parameters
+        ----------
+        calibrators : dict from str to fitted calibrator
+            By the names to show. They are fitted on scores of one scale, with the same columns.
+        X : array-like (n, k)
+            Scores, on the scale and with the columns that they were fitted on.
+        y : array-like (n,)
+            True labels.
+        labels : label or list of labels, optional
+            The classes to show, in this order; by default all, or the worst if there are many.
+        max_classes : int, default=3
+            If there are more classes than this, and ``labels`` is not given, so many are shown:
+            those with the largest calibration errors before calibration.
+        class_names : list or dict, optional
+            Names to show: in the sorted order of the labels, or by label.
+        sample_weight : array-like (n,), optional
+            Weight of each row.
+        n_bins : int, default=15
+            Number of bins.
+        strategy : {"width", "mass"}, default="width"
+            Bins of equal width, or with equally many rows.
+        binning : {"right_closed", "paper_table"}, default="right_closed"
+            The end that belongs to a bin; "paper_table" is explained in `classwise_ece`.
+        level : float or None, default=0.95
+            Probability of the consistency band; None draws none.
+
+        Returns
+        -------
+        display : BeforeAfterDisplay
+            With a first row "before" for the scores as they are.
+        """
+        given = check_mapping("calibrators", calibrators, "a fitted calibrator")
+        for name, calibrator in given.items():
+            check_map(f"calibrators[{name!r}]", calibrator)
+        first = next(iter(given.values()))
+        proba = {"before": probabilities_of(first, X)}
+        proba |= {name: calibrator.predict_proba(X) for name, calibrator in given.items()}
+        return cls.from_predictions(
+            y,
+            proba,
+            labels=labels,
+            max_classes=max_classes,
+            class_names=class_names,
+            sample_weight=sample_weight,
+            classes=first.classes_,
+            n_bins=n_bins,
+            strategy=strategy,
+            binning=binning,
+            level=level,
+        )
+
+    def frame(self) -> Frame:
+        """The numbers that are drawn: a row for each method, curve and bin that holds rows.
+
+        Returns
+        -------
+        columns : dict of lists
+            ``method``, ``curve`` ("confidence" or the full name of a class), and the columns of
+            `ReliabilityDisplay.frame`.
+        """
+        curves = [curve for row in self.rows.values() for curve in row]
+        methods = [method for method, row in self.rows.items() for _ in row]
+        return curves_frame(curves, method=methods)
+
+    def plot(self, ax: Any = None, *, counts: Counts = "below") -> Self:
+        """Draw the diagrams.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw: one Axes, whose place the panels take, or one for each panel; by default
+            a new figure, with a legend.
+        counts : {"below", "none"}, default="below"
+            A strip with the number of rows in each bin, or none.
+
+        Returns
+        -------
+        self : BeforeAfterDisplay
+            With the panels as ``axes_``, the figure as ``figure_`` and the artists.
+        """
+        n_rows, n_columns = len(self.rows), len(self.positions) + 1
+        height = 2.55 if counts == "below" else 2.15
+        names = [curve.name for curve in next(iter(self.rows.values()))]
+        with house_style():
+            panels = panel_axes(ax, n_rows, n_columns, 2.1 * n_columns + 0.5, height * n_rows + 0.5)
+            drawings = []
+            titles = ["confidence", *drawn(names[1:], 17, self.positions)]
+            methods = drawn(list(self.rows), 24)
+            for i, curves in enumerate(self.rows.values()):
+                for j, curve in enumerate(curves):
+                    panel = panels[i * n_columns + j]
+                    drawings.append(draw_curve(panel, curve, counts))
+                    name = titles[j] if i == 0 else ""
+                    panel.set_title(f"{name}\nECE {curve.error:.4f}".strip(), fontsize=9)
+                    if i == n_rows - 1:
+                        panel.set_xlabel("predicted")
+                    if j == 0:
+                        panel.set_ylabel(f"{methods[i]}\nobserved")
+            if ax is None:
+                legend_below(panels[0], drawings[0])
+        for key in drawings[0]:
+            setattr(self, key, [artists[key] for artists in drawings])
+        self._keep(panels, ax)
+        return self

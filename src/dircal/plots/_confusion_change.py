@@ -1,0 +1,248 @@
+"""How calibration changes the confusion matrix."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._base import Predictions, read_predictions
+from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._heat_base import (
+    LEGIBLE,
+    draw_list,
+    draw_matrix,
+    heat_axes,
+    label_classes,
+    matrix_size,
+)
+from dircal.plots._maps_base import check_map, probabilities_of
+from dircal.plots._names_base import drawn, names_of
+from dircal.plots._style_base import CHANGES, house_style
+
+__all__ = ["ConfusionChangeDisplay"]
+
+_TOLD = 15
+_MINUS = "\N{MINUS SIGN}"
+
+
+class ConfusionChangeDisplay(AbstractDisplay):
+    """The confusion matrix after calibration minus the one before.
+
+    Make it with `from_predictions` or `from_calibrator`.
+
+    Parameters
+    ----------
+    before : array (k, k)
+        Rows of each true class, by predicted class, before calibration.
+    after : array (k, k)
+        The same after it.
+    names : tuple of str
+        Names of the classes, in the order of the rows.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The heat map, after `plot`.
+    figure_ : matplotlib Figure
+        Its figure.
+    image_ : matplotlib AxesImage
+        The cells.
+    numbers_ : list of matplotlib Text
+        The numbers in the cells; empty for more than 16 classes.
+
+    Notes
+    -----
+    Rows are true classes, columns predicted ones: the most probable, and the first of equals. For
+    more than 16 classes the cells hold no numbers, and the largest changes are listed beside the
+    heat map in a new figure. `frame` has all of them.
+
+    **When not to use it.** It sees decisions only; a map may repair all probabilities and change
+    none of them.
+
+    Examples
+    --------
+    >>> from dircal.plots import ConfusionChangeDisplay
+    >>> before = [[0.6, 0.4], [0.6, 0.4], [0.2, 0.8]]
+    >>> after = [[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]
+    >>> display = ConfusionChangeDisplay.from_predictions(["a", "b", "b"], before, after)
+    >>> display.frame()["change"]
+    [0.0, 0.0, -1.0, 1.0]
+    >>> [number.get_text() for number in display.plot().numbers_]
+    ['', '', '−1', '+1']
+    """
+
+    title = "Change of the confusion matrix"
+    how_to_read = (
+        "Rows are true classes, columns predicted ones; a number says how many rows more (+) or "
+        "fewer (-) are in the cell after calibration. More on the diagonal and fewer beside it is "
+        "an improvement."
+    )
+
+    def __init__(self, before: FloatArray, after: FloatArray, names: tuple[str, ...]) -> None:
+        self.before = before
+        self.after = after
+        self.names = names
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        calibrated: ArrayLike,
+        *,
+        class_names: Sequence[str] | Mapping[Any, str] | None = None,
+        sample_weight: ArrayLike | None = None,
+        classes: Iterable[Any] | None = None,
+    ) -> Self:
+        """Count decisions before and after.
+
+        Parameters
+        ----------
+        y_true : array-like (n,)
+            True labels.
+        y_prob : array-like (n, k)
+            Probability of each class before calibration.
+        calibrated : array-like (n, k)
+            The same after it, with the same columns.
+        class_names : list or dict, optional
+            Names to show: in the sorted order of the labels, or by label.
+        sample_weight : array-like (n,), optional
+            Weight of each row.
+        classes : array-like (k,), optional
+            Label of each column, where ``y_true`` does not hold them all or the columns are in
+            another order.
+
+        Returns
+        -------
+        display : ConfusionChangeDisplay
+            Ready to be drawn.
+        """
+        before = read_predictions(y_true, y_prob, sample_weight, classes)
+        after = read_predictions(y_true, calibrated, sample_weight, classes)
+        names = names_of(before.data.classes, class_names)
+        return cls(_confusion(before), _confusion(after), names)
+
+    @classmethod
+    def from_calibrator(
+        cls,
+        calibrator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        class_names: Sequence[str] | Mapping[Any, str] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Count decisions before and after a fitted calibrator, on rows that it was not fitted on.
+
+        Parameters
+        ----------
+        calibrator : fitted calibrator
+            Any calibrator.
+        X : array-like (n, k)
+            Scores, on the scale and with the columns that it was fitted on.
+        y : array-like (n,)
+            True labels.
+        class_names : list or dict, optional
+            Names to show: in the sorted order of the labels, or by label.
+        sample_weight : array-like (n,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        display : ConfusionChangeDisplay
+            Ready to be drawn.
+        """
+        check_map("calibrator", calibrator)
+        after = read_predictions(y, calibrator.predict_proba(X), sample_weight, calibrator.classes_)
+        before = read_predictions(
+            y, probabilities_of(calibrator, X), sample_weight, calibrator.classes_
+        )
+        names = names_of(after.data.classes, class_names)
+        return cls(_confusion(before), _confusion(after), names)
+
+    @property
+    def change(self) -> FloatArray:
+        """After minus before (k, k)."""
+        return self.after - self.before
+
+    def frame(self) -> Frame:
+        """The numbers that are drawn: a row for each cell.
+
+        Returns
+        -------
+        columns : dict of lists
+            True and predicted class by their full names, rows ``before`` and ``after``, and their
+            difference ``change``.
+        """
+        k = len(self.names)
+        return make_frame(
+            true=[name for name in self.names for _ in range(k)],
+            predicted=[*self.names] * k,
+            before=self.before.ravel(),
+            after=self.after.ravel(),
+            change=self.change.ravel(),
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure, with a list of the largest changes if there are
+            many classes.
+
+        Returns
+        -------
+        self : ConfusionChangeDisplay
+            With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
+        """
+        change, k = self.change, len(self.names)
+        largest = max(float(np.abs(change).max()), 1e-9)
+        with house_style():
+            panel, beside = heat_axes(ax, k, matrix_size(k) + 1.4)
+            texts = [[_signed(value) for value in row] for row in change]
+            self.image_, self.numbers_ = draw_matrix(
+                panel, change, self.names, texts, cmap=CHANGES, low=-largest, high=largest
+            )
+            label_classes(panel, self.names)
+            panel.set(xlabel="predicted class", ylabel="true class")
+            right = float(np.trace(change))
+            panel.set_title(f"right: {_signed(right) or '±0'} of {self.after.sum():,.10g} rows")
+            for spine in panel.spines.values():
+                spine.set_visible(True)
+            if k > LEGIBLE:
+                panel.figure.colorbar(self.image_, ax=panel, shrink=0.6, label="rows more or fewer")
+            if beside is not None:
+                draw_list(beside, "Largest changes: true, predicted", self._largest())
+        self._keep([panel], ax)
+        return self
+
+    def _largest(self) -> list[str]:
+        change = self.change
+        order = np.argsort(-np.abs(change), axis=None, kind="stable")[:_TOLD]
+        rows, columns = np.unravel_index(order, change.shape)
+        short = drawn(self.names, 16)
+        return [
+            f"{_signed(change[i, j])}   {short[i]}, {'itself' if i == j else short[j]}"
+            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+            if change[i, j] != 0
+        ]
+
+
+def _confusion(predictions: Predictions) -> FloatArray:
+    """Weight of the rows by true and by most probable class."""
+    k = predictions.n_classes
+    cells = np.zeros(k * k)
+    for block in predictions:
+        index = block.labels.astype(np.intp) * k + block.proba.argmax(axis=0)
+        cells += np.bincount(index, block.weight, minlength=k * k)
+    return cells.reshape(k, k)
+
+
+def _signed(value: float) -> str:
+    """With its sign, and nothing for zero."""
+    if round(value, 6) == 0:
+        return ""
+    return f"{value:+.4g}".replace("-", _MINUS)

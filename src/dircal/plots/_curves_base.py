@@ -1,0 +1,351 @@
+"""Reliability curves: computed from predictions, drawn as bars."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from dircal._typing import ArrayLike, FloatArray
+from dircal._validation import check_number, check_option
+from dircal.core import Bins, BinTable, consistency_band
+from dircal.metrics._base import Predictions
+from dircal.metrics._bins_base import (
+    Binning,
+    Curves,
+    Strategy,
+    class_curves,
+    confidence_curves,
+    tabulate_all,
+)
+from dircal.plots._base import Frame, make_frame
+from dircal.plots._style_base import BAR, GAP, GREY, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "BinOptions",
+    "Counts",
+    "Curve",
+    "check_curve",
+    "check_level",
+    "class_tables",
+    "confidence_curve",
+    "curve_from",
+    "curves_frame",
+    "curves_of_classes",
+    "draw_curve",
+    "legend_below",
+]
+
+Counts: TypeAlias = Literal["below", "none"]
+
+# Bins without width, as that of the paper's tables which holds only 1, are drawn this wide.
+_NARROWEST = 0.015
+_GAP_WIDTH = 0.3
+# Height of the strip of counts and of the space above it, in units of the frequency.
+_STRIP = 0.2
+_SPACE = 0.06
+
+
+@dataclass(frozen=True)
+class BinOptions:
+    """How rows are put into bins, as in the measures."""
+
+    n_bins: int
+    strategy: Strategy
+    binning: Binning
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One reliability diagram: m bins with their ends (m + 1,), and what is in them (m,).
+
+    ``low`` and ``high`` are the ends of the consistency band. Empty bins hold NaN.
+    """
+
+    name: str
+    edges: FloatArray
+    count: FloatArray
+    mean_predicted: FloatArray
+    frequency: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: the mean gap of the rows."""
+        gaps = np.abs(self.frequency - self.mean_predicted)
+        used = self.count > 0
+        return float((gaps[used] * self.count[used]).sum() / self.count.sum())
+
+
+def check_level(level: float | None) -> None:
+    """Refuse what is no probability of a band."""
+    if level is not None:
+        check_number("level", level, above=0.0, below=1.0)
+
+
+def confidence_curve(
+    predictions: Predictions, options: BinOptions, level: float | None, name: str
+) -> Curve:
+    """The curve of the largest probabilities."""
+    dtype = predictions.data.inputs.dtype
+    weighted = predictions.data.sample_weight is not None
+    return curve_from(
+        list(confidence_curves(predictions)), dtype, options, None if weighted else level, name
+    )
+
+
+def curve_from(
+    parts: list[Curves],
+    dtype: np.dtype[Any],
+    options: BinOptions,
+    level: float | None,
+    name: str,
+) -> Curve:
+    """The curve of some rows of confidences."""
+    table = tabulate_all(
+        lambda: iter(parts), dtype, options.n_bins, options.strategy, options.binning
+    )
+    values = np.concatenate([part.values for part in parts], axis=1)
+    return _read_table(table, 0, name, _band(values, table.bins, level))
+
+
+def class_tables(predictions: Predictions, options: BinOptions) -> BinTable:
+    """The table of all classes."""
+    return tabulate_all(
+        lambda: class_curves(predictions),
+        predictions.data.inputs.dtype,
+        options.n_bins,
+        options.strategy,
+        options.binning,
+    )
+
+
+def curves_of_classes(
+    predictions: Predictions,
+    table: BinTable,
+    chosen: list[int],
+    names: Iterable[str],
+    level: float | None,
+) -> list[Curve]:
+    """Curves of the classes at the positions ``chosen``, with bands of these only."""
+    own = len(table.edges) > 1
+    bins = replace(table.bins, edges=table.edges[chosen]) if own else table.bins
+    weighted = predictions.data.sample_weight is not None
+    values = np.concatenate([block.proba[chosen] for block in predictions], axis=1)
+    low, high = _band(values, bins, None if weighted else level)
+    return [
+        _read_table(table, j, name, (low[[i]], high[[i]]))
+        for i, (j, name) in enumerate(zip(chosen, names, strict=True))
+    ]
+
+
+def _band(values: FloatArray, bins: Bins, level: float | None) -> tuple[FloatArray, FloatArray]:
+    if level is not None:
+        return consistency_band(values, bins, level)
+    nothing = np.full((len(values), bins.n_bins), np.nan)
+    return nothing, nothing
+
+
+def _read_table(table: BinTable, j: int, name: str, band: tuple[FloatArray, FloatArray]) -> Curve:
+    edges = table.edges[j if len(table.edges) > 1 else 0]
+    rows = (table.count[j], table.mean_predicted[j], table.frequency[j])
+    return Curve(name, edges, *rows, band[0][0], band[1][0])
+
+
+def check_curve(
+    name: str,
+    edges: ArrayLike,
+    count: ArrayLike,
+    mean_predicted: ArrayLike,
+    frequency: ArrayLike,
+) -> Curve:
+    """A curve from bins that were counted elsewhere."""
+    ends = np.asarray(edges, dtype=np.float64)
+    if ends.ndim != 1 or len(ends) < 2 or (np.diff(ends) < 0).any():
+        raise ValueError(
+            f"`edges` must be the m + 1 ends of m bins, rising; got shape {ends.shape}. "
+            "Pass one curve of a table, `table.edges[0]`."
+        )
+    given = {"count": count, "mean_predicted": mean_predicted, "frequency": frequency}
+    columns = {key: np.asarray(value, dtype=np.float64) for key, value in given.items()}
+    for key, column in columns.items():
+        if column.shape != (len(ends) - 1,):
+            raise ValueError(
+                f"`{key}` must have shape ({len(ends) - 1},), one number for each bin; "
+                f"got shape {column.shape}. Pass one curve of a table, `table.{key}[0]`."
+            )
+    counts = columns["count"]
+    if not ((counts >= 0).all() and counts.any()):
+        raise ValueError(
+            "`count` must not be negative, and some bin must hold rows; "
+            f"got {counts.tolist()}. Pass the weight of the rows in each bin."
+        )
+    used = counts > 0
+    for key in ("mean_predicted", "frequency"):
+        bad = used & ~((columns[key] >= 0) & (columns[key] <= 1 + 1e-9))
+        if bad.any():
+            b = int(bad.argmax())
+            raise ValueError(
+                f"`{key}` must lie between 0 and 1 where a bin holds rows; bin {b} is "
+                f"{columns[key][b]}. Pass means, not sums."
+            )
+        columns[key] = np.where(used, columns[key], np.nan)
+    nothing = np.full(len(counts), np.nan)
+    return Curve(
+        name, ends, counts, columns["mean_predicted"], columns["frequency"], nothing, nothing
+    )
+
+
+def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:
+    """A row for each bin that holds rows; ``also`` are further names, one for each curve."""
+    columns: Frame = {key: [] for key in (*also, "curve")}
+    rows = list(_rows_of(curves))
+    for i, (curve, _) in enumerate(rows):
+        n = int((curve.count > 0).sum())
+        columns["curve"] += [curve.name] * n
+        for key, names in also.items():
+            columns[key] += [names[i]] * n
+    for key in rows[0][1]:
+        columns[key] = [value for _, part in rows for value in part[key]]
+    return columns
+
+
+def _rows_of(curves: Iterable[Curve]) -> Iterator[tuple[Curve, Frame]]:
+    for curve in curves:
+        used = curve.count > 0
+        yield (
+            curve,
+            make_frame(
+                bin=np.flatnonzero(used),
+                lower=curve.edges[:-1][used],
+                upper=curve.edges[1:][used],
+                count=curve.count[used],
+                mean_predicted=curve.mean_predicted[used],
+                frequency=curve.frequency[used],
+                gap=(curve.frequency - curve.mean_predicted)[used],
+                low=curve.low[used],
+                high=curve.high[used],
+            ),
+        )
+
+
+def draw_curve(ax: "Axes", curve: Curve, counts: Counts) -> dict[str, Any]:
+    """Bars, gap bars, the band and the diagonal; counts below. Gives the artists by name."""
+    check_option("counts", counts, ("below", "none"))
+    used = curve.count > 0
+    upper = curve.edges[1:][used]
+    width = np.maximum(upper - curve.edges[:-1][used], _NARROWEST)
+    left, middle = upper - width, upper - width / 2
+    height, said = curve.frequency[used], curve.mean_predicted[used]
+    artists: dict[str, Any] = {}
+    artists["bars_"] = ax.bar(
+        left,
+        height,
+        width,
+        align="edge",
+        color=BAR,
+        edgecolor=INK,
+        linewidth=0.6,
+        label="observed",
+    )
+    artists["gaps_"] = ax.bar(
+        middle,
+        said - height,
+        _GAP_WIDTH * width,
+        height,
+        color=GAP,
+        alpha=0.9,
+        edgecolor=GAP,
+        linewidth=0.6,
+        label="gap to what was said",
+        zorder=2.5,
+    )
+    artists["band_"] = _draw_band(ax, curve, middle, width)
+    (artists["diagonal_"],) = ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, zorder=2.2)
+    artists["counts_"] = None
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    if counts == "below":
+        artists["counts_"] = _draw_counts(ax, left, width, curve.count[used])
+    return artists
+
+
+def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) -> Any:
+    """Brackets from the lower to the upper end of the band, one for each bin."""
+    used = curve.count > 0
+    low, high = curve.low[used], curve.high[used]
+    if not np.isfinite(low).any():
+        return None
+    half = 0.38 * width
+    left, right = middle - half, middle + half
+    ends = [(left, low, right, low), (left, high, right, high), (middle, low, middle, high)]
+    lines = [np.stack(four, axis=1).reshape(-1, 2, 2) for four in ends]
+    from matplotlib.collections import LineCollection
+
+    # Stems are thin, so that those of nearly empty bins do not hide the bars.
+    widths = np.repeat([0.9, 0.9, 0.4], len(low))
+    band = LineCollection(
+        list(np.concatenate(lines)),
+        colors=INK,
+        linewidths=widths.tolist(),
+        zorder=3,
+        label="range by chance",
+    )
+    ax.add_collection(band)
+    return band
+
+
+def _draw_counts(ax: "Axes", left: FloatArray, width: FloatArray, count: FloatArray) -> Any:
+    """A strip under the bars with the rows of each bin, on a logarithmic scale.
+
+    It lies in the same Axes, so that it keeps its place in every layout.
+    """
+    least = min(1.0, count.min())
+    top = np.log(max(count.max(), 2.0 * least) / least)
+    # A single row is still seen.
+    height = 0.03 + (_STRIP - 0.03) * np.log(count / least) / top
+    floor = -_STRIP - _SPACE
+    bars = ax.bar(
+        left, height, width, floor, align="edge", color="#C9C9C9", edgecolor=GREY, linewidth=0.5
+    )
+    ax.axhline(0.0, color=INK, linewidth=0.7)
+    ax.axhspan(-_SPACE, 0.0, color="white", linewidth=0)
+    ax.set_ylim(floor, 1)
+    ax.text(
+        -0.03,
+        floor,
+        f"rows\n≤{_compact(count.max())}",
+        ha="right",
+        va="bottom",
+        fontsize=7.5,
+        linespacing=1.0,
+    )
+    return bars
+
+
+def _compact(count: float) -> str:
+    """A number of rows in few characters: 960, 1.2k, 35k, 1.4M."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if count >= 0.9995 * size:
+            return (
+                f"{count / size:.2g}{unit}" if count < 99.5 * size else f"{count / size:.0f}{unit}"
+            )
+    return f"{count:.3g}"
+
+
+def legend_below(ax: "Axes", artists: dict[str, Any]) -> None:
+    """A legend under the picture, outside of every panel."""
+    shown = [artists[key] for key in ("bars_", "gaps_", "band_") if artists[key] is not None]
+    ax.figure.legend(
+        handles=shown,
+        loc="outside lower center",
+        ncols=len(shown),
+        columnspacing=1.2,
+        handlelength=1.6,
+        handletextpad=0.6,
+    )
