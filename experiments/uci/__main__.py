@@ -16,7 +16,7 @@ from ._page import write_page
 from ._results import Results
 from ._run import STAGES, Plan, run
 from ._summary import show_summary
-from ._tables import make_tables
+from ._tables import can_be_ranked, make_tables
 
 HERE = Path(__file__).parent
 AFTER = ("tables", "compare")
@@ -38,7 +38,7 @@ AFTER = ("tables", "compare")
     type=click.Choice([*STAGES, *AFTER]),
     help="Run this stage only; can be given several times.  [default: all]",
 )
-@click.option("--jobs", type=int, default=-1, help="Processes.  [default: one for each core]")
+@click.option("--jobs", type=click.IntRange(1), help="Processes.  [default: one for each core]")
 @click.option("--backend", help="A joblib backend, such as loky or dask.")
 @click.option("--results", type=click.Path(path_type=Path), help="Folder of the tables.")
 @click.option("--cache", type=click.Path(path_type=Path), help="Folder of the probabilities.")
@@ -48,7 +48,7 @@ def main(
     repetitions: int | None,
     quick: bool,
     stages: Sequence[str],
-    jobs: int,
+    jobs: int | None,
     backend: str | None,
     results: Path | None,
     cache: Path | None,
@@ -80,19 +80,33 @@ def main(
         chosen_stages,
     )
     try:
-        with joblib.parallel_config(backend=backend or "loky", n_jobs=jobs):
+        with _workers(backend, jobs):
             run(plan, console)
-    except MissingDatasetError as error:
+    except (MissingDatasetError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print("\nStopped. The same command goes on from here.")
         raise SystemExit(130) from None
+    if not set(AFTER).intersection(chosen_stages):
+        return
+    if not can_be_ranked(folder):
+        raise click.ClickException(
+            f"The rows in {folder.folder} are of fewer than two datasets or two classifiers: there "
+            "is nothing to rank. Run more of them."
+        )
     if "tables" in chosen_stages:
         make_tables(folder)
     if "compare" in chosen_stages:
         compare(folder)
         write_page(folder)
         show_summary(folder, console)
+
+
+def _workers(backend: str | None, jobs: int | None) -> joblib.parallel_config:
+    try:
+        return joblib.parallel_config(backend=backend or "loky", n_jobs=jobs or -1)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--backend") from error
 
 
 def _names(option: str, given: str | None, known: Sequence[str]) -> Sequence[str]:

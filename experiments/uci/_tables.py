@@ -14,7 +14,7 @@ from ._methods import PAPER_METHODS
 from ._results import Results
 from ._study import Ranking, Study, Temperature
 
-__all__ = ["TABLES", "make_tables", "printed"]
+__all__ = ["TABLES", "can_be_ranked", "make_tables", "printed"]
 
 _HYPERPARAMETERS = ("DirL2", "FreqB", "WidB")
 
@@ -24,8 +24,14 @@ def printed(name: str) -> pd.DataFrame:
     return pd.read_csv(Path(__file__).parent / "printed" / f"{name}.csv")
 
 
+def can_be_ranked(results: Results) -> bool:
+    """Whether two datasets and two classifiers have rows."""
+    rows = results.all_rows()
+    return not rows.empty and min(rows[["dataset", "classifier"]].nunique()) >= 2
+
+
 def make_tables(results: Results) -> None:
-    """Write every table; what has no rows yet is left out."""
+    """Write every table; classifiers without rows are left out."""
     study = Study(results)
     for name, make in TABLES.items():
         results.write(f"tables/{name}.csv", make(study))

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -90,9 +90,12 @@ def check_predictions(
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None,
     classes: Iterable[Any] | None,
+    *,
+    name: str = "y_prob",
 ) -> LabelledScores:
     """Probabilities to be measured, their true labels and weights."""
-    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", MEASURING)
+    arguments = replace(MEASURING, scores=name)
+    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", arguments)
 
 
 def _check_labelled(

@@ -106,3 +106,28 @@ class TestBadInput:
         done = call("--datasets", "yeast", "--jobs", 1, "--results", tmp_path, "--cache", tmp_path)
         assert done.exit_code == 1
         assert "Set DIRCAL_DATA" in done.output
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["--backend", "carrier-pigeon"], "Invalid backend: carrier-pigeon"),
+            (["--jobs", "0"], "0 is not in the range"),
+        ],
+    )
+    def test_workers_that_cannot_be(self, tmp_path, arguments, told):
+        done = call("--quick", "--results", tmp_path, "--cache", tmp_path, *arguments)
+        assert done.exit_code == 2
+        assert told in done.output
+
+    def test_too_little_to_rank(self, tmp_path):
+        done = call("--stage", "tables", "--results", tmp_path)
+        assert done.exit_code == 1
+        assert "nothing to rank. Run more of them." in " ".join(done.output.split())
+
+    def test_a_folder_that_cannot_be_written(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        arguments = ["--jobs", 1, "--results", tmp_path / "file", "--cache", tmp_path / "cache"]
+        done = call("--datasets", "iris", "--classifiers", "nbayes", "--repetitions", 1, *arguments)
+        assert done.exit_code == 1
+        assert "file" in done.output
+        assert "Traceback" not in done.output

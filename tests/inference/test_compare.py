@@ -179,9 +179,9 @@ P3, Y3 = np.full((12, 3), 1 / 3), np.arange(12) % 3
     [
         ([], {}, r"`calibrators` is empty"),
         (3, {}, r"`calibrators` must be a dict or a list of calibrators; got 3"),
-        ([TemperatureScaling], {}, r"`calibrator` must be a calibrator of dircal; got the class"),
+        ([TemperatureScaling], {}, r"must be a calibrator of dircal; got the class"),
         ([TemperatureScaling()] * 2, {}, r"`calibrators` holds two of one class.*Pass a dict"),
-        ({"uncalibrated": TemperatureScaling()}, {}, r"`calibrators` has one called 'uncalib"),
+        ({"uncalibrated": TemperatureScaling()}, {}, r"not 'uncalibrated', the name of no"),
         (
             [TemperatureScaling(), VectorScaling(input_scale="logit")],
             {},
@@ -198,3 +198,63 @@ P3, Y3 = np.full((12, 3), 1 / 3), np.arange(12) % 3
 def test_bad_arguments(calibrators, options, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
         compare(calibrators, P3, Y3, **options)
+
+
+def test_maps_that_are_sure_of_everything_can_be_compared(make_problem):
+    y = make_problem(0, n=60, k=3).y
+    with pytest.warns(ConvergenceWarning):
+        table = run([DirichletCalibrator()], np.eye(3)[y], y)
+    assert table.row("DirichletCalibrator", "smooth_ece").value < 1e-3
+
+
+def nameless(measure):
+    def mine(y_true, y_prob, *, sample_weight=None, classes=None):
+        return measure(y_true, y_prob, sample_weight=sample_weight, classes=classes)
+
+    return mine
+
+
+@pytest.mark.parametrize(
+    ("measures", "told"),
+    [
+        ([nameless(metrics.log_loss), nameless(metrics.brier_score)], "two called 'mine'"),
+        (["log_loss", "log_loss"], "two called 'log_loss'"),
+        ([], "`measures` is empty"),
+        ("log_loss", "`measures` must be a list of measures; got 'log_loss'"),
+        (3, "`measures` must be a list of measures; got 3"),
+    ],
+)
+def test_measures_that_cannot_be_told_apart_are_refused(measures, told, make_problem):
+    problem = make_problem(0, n=100, k=3)
+    with pytest.raises(ValueError, match=told):
+        run(PAIR, problem.proba, problem.y, measures=measures)
+
+
+def test_measures_may_be_an_array(make_problem):
+    problem = make_problem(0, n=100, k=3)
+    table = run(PAIR, problem.proba, problem.y, measures=np.array(["log_loss", "accuracy"]))
+    assert len(table) == 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("calibrators", "told"),
+    [
+        ({1: TemperatureScaling()}, "names that are text, .* got 1"),
+        ("ab", "must be a dict or a list of calibrators; got 'ab'"),
+        ({"hot": TemperatureScaling}, r"`calibrators\['hot'\]` must be a calibrator"),
+        ({"steps": IsotonicCalibrator()}, r"`calibrators\['steps'\]` is IsotonicCalibrator"),
+        ([], "Pass at least one"),
+    ],
+)
+def test_calibrators_that_cannot_be_compared_are_named(calibrators, told, make_problem):
+    problem = make_problem(0, n=100, k=3)
+    with pytest.raises(ValueError, match=told):
+        run(calibrators, problem.proba, problem.y)
+
+
+def test_rows_counted_from_the_end_are_the_same_rows(make_problem):
+    problem = make_problem(0, n=100, k=3)
+    with pytest.raises(ValueError, match="score no row twice, but row 60"):
+        run(PAIR, problem.proba, problem.y, cv=[(np.arange(50), [60, -40])])
+    with pytest.raises(ValueError, match=r"`cv` is KFold.* cannot divide 100 rows"):
+        run(PAIR, problem.proba, problem.y, cv=KFold(1000))

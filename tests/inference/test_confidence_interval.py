@@ -183,3 +183,26 @@ Y, GOOD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]
 def test_bad_arguments(metric, options, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
         confidence_interval(metric, Y, GOOD, **options)
+
+
+def test_a_measure_of_ones_own_may_have_an_absent_class():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.dirichlet([1, 1, 1], 60), columns=["c", "a", "b"])
+    y = np.array(["a", "b"] * 30)
+    mine = interval(by_weights(metrics.brier_score), y, frame)
+    assert mine.estimate == interval("brier_score", y, frame).estimate
+
+
+def test_a_measure_that_is_no_number_is_refused():
+    def broken(y_true, y_prob, *, sample_weight=None, classes=None):
+        return float("nan")
+
+    with pytest.raises(ValueError, match="`metric` is broken, which gives nan"):
+        interval(broken, [0, 1, 0], np.full((3, 2), 0.5))
+
+
+def test_more_confidence_never_makes_a_narrower_interval():
+    y, P = [0] * 99 + [1], np.tile([0.999999, 0.000001], (100, 1))
+    highs = [interval("log_loss", y, P, level=level).high for level in (0.9, 0.999, 1 - 1e-10)]
+    assert highs == sorted(highs)

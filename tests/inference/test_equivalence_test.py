@@ -80,3 +80,10 @@ def test_it_seldom_passes_where_the_error_is_the_margin():
 def test_bad_arguments(metric, options, message):
     with pytest.raises(ValueError, match=message):
         equivalence_test(metric, [0, 1], [[0.9, 0.1], [0.2, 0.8]], **options)
+
+
+def test_no_p_value_is_zero():
+    y = np.arange(60) % 3
+    for metric in ("confidence_ece", "smooth_ece", "error_rate"):
+        found = equivalence_test(metric, y, np.eye(3)[y], margin=0.01, n_resamples=200)
+        assert 0.0 < found.pvalue <= 0.0025

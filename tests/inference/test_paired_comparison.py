@@ -110,7 +110,17 @@ def test_bad_arguments(rows):
     y, P = rows
     with pytest.raises(ValueError, match="which has no interval"):
         comparison("maximum_calibration_error", y, P, P)
-    with pytest.raises(ValueError, match="`y_true` has 800 labels, but `y_prob` has 799 rows"):
+    with pytest.raises(ValueError, match="`y_true` has 800 labels, but `prob_b` has 799 rows"):
         comparison("log_loss", y, P, P[1:])
     with pytest.raises(ValueError, match="`level` must be a finite number"):
         comparison("log_loss", y, P, P, level=2)
+
+
+@pytest.mark.parametrize("name", ["prob_a", "prob_b"])
+def test_errors_tell_the_two_apart(rows, name):
+    y, P = rows
+    bad = P.copy()
+    bad[3, 1] = np.nan
+    given = {"prob_a": P, "prob_b": P} | {name: bad}
+    with pytest.raises(ValueError, match=f"`{name}`"):
+        paired_comparison("log_loss", y, **given)

@@ -274,3 +274,11 @@ def test_rounded_sums_do_not_push_a_value_over_its_edge():
     table = metrics.class_bins([1], P, classes=range(4))
     assert table.count[1, 8] == 1
     assert table.count[2, 2] == 1
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000])
+@pytest.mark.parametrize("doubt", [1e-3, 1e-6, 1e-12])
+def test_smooth_error_of_rows_that_are_right_and_sure(n, doubt):
+    P = np.tile([1.0 - doubt, doubt], (n, 1))
+    found = metrics.smooth_ece(np.zeros(n, dtype=int), P, classes=[0, 1])
+    assert found == pytest.approx(doubt, rel=1e-6, abs=1e-13)

@@ -2,7 +2,7 @@
 
 Each class here answers two questions about an unknown number. ``position(v)``: how sure may we be
 that it is below v? ``quantile(a)``: below which value may we be sure of it by so much? An interval
-has two quantiles as its ends, and a p-value is a position, so both always agree.
+has two quantiles as its ends, and a p-value is a position, so both agree up to a draw.
 """
 
 from collections.abc import Sequence
@@ -101,7 +101,10 @@ class OfMean:
     def quantile(self, confidence: float) -> float:
         """A quantile of the draws."""
         moved = self._bias + special.ndtri(confidence)
-        place = special.ndtr(self._bias + moved / (1.0 - self._acceleration * moved))
+        left = 1.0 - self._acceleration * moved
+        # So far out that the correction has no answer: the last draw is the best one.
+        far = np.copysign(np.inf, moved)
+        place = special.ndtr(self._bias + moved / left if left > 0.0 else far)
         return float(np.quantile(self.draws, place))
 
 
@@ -146,7 +149,9 @@ class OfAbsoluteGaps:
         """Confidence that the true sum is below ``value``."""
         if value < 0.0:
             return 0.0
-        return self._at(value / self.measured) if self.measured > 0.0 else 1.0
+        if self.measured == 0.0:
+            return _as_sure_as(self.deviations, 1.0)
+        return self._at(value / self.measured)
 
     def quantile(self, confidence: float) -> float:
         """By halving, since more true error makes more measured error."""

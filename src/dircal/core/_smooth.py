@@ -50,5 +50,8 @@ def smooth_error(grid: FloatArray) -> float:
         return float(np.abs(smoothed(grid, bandwidth)).sum()) - bandwidth
 
     # Without smoothing the error is at least that with it.
-    highest = float(np.abs(grid).sum()) * (1.0 + 1e-9)
+    highest = float(np.abs(grid).sum())
+    # An error so small that rounding decides is met at once.
+    if excess(highest) >= 0.0:
+        return highest
     return float(optimize.brentq(excess, 0.0, highest, xtol=_TOLERANCE))

@@ -117,7 +117,7 @@ def compare(
     check_drawing(level, n_resamples)
     check_cv(cv)
     rng = check_random_state(random_state)
-    wanted = [check_measure(measure) for measure in measures or _MEASURES]
+    wanted = _check_measures(_MEASURES if measures is None else measures)
     named = _check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     data = check_fit(X, y, None, classes=classes, input_scale=scale)
@@ -127,7 +127,9 @@ def compare(
     named = {UNCALIBRATED: IdentityCalibrator(input_scale=scale), **named}
     with Progress("Cross-fitting", len(splits) * len(named), "fits") as progress:
         for name, calibrator in named.items():
-            probabilities[name], told = cross_fit(calibrator, data, splits, progress.advance)
+            probabilities[name], told = cross_fit(
+                calibrator, data, splits, progress.advance, f"calibrators[{name!r}]"
+            )
             complaints[name] = tuple(message for message, _ in told)
             for message, category in told:
                 warn(f"{name}: {message}", category)
@@ -147,7 +149,7 @@ def _check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
     """Calibrators by name, that read the same scale."""
     if isinstance(calibrators, Mapping):
         named = dict(calibrators)
-    elif isinstance(calibrators, Iterable):
+    elif isinstance(calibrators, Iterable) and not isinstance(calibrators, str):
         given = list(calibrators)
         named = {type(one).__name__: one for one in given}
         if len(named) < len(given):
@@ -160,13 +162,15 @@ def _check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
             f"`calibrators` must be a dict or a list of calibrators; got {calibrators!r}. "
             "Pass for example [TemperatureScaling(), DirichletCalibrator()]."
         )
-    if not named or UNCALIBRATED in named:
-        what = (
-            f"has one called {UNCALIBRATED!r}, the name of no calibration" if named else "is empty"
-        )
-        raise ValueError(f"`calibrators` {what}. Pass at least one, by another name.")
-    for calibrator in named.values():
-        check_calibrator(calibrator)
+    if not named:
+        raise ValueError("`calibrators` is empty. Pass at least one, as [TemperatureScaling()].")
+    for name, calibrator in named.items():
+        if not isinstance(name, str) or name == UNCALIBRATED:
+            raise ValueError(
+                f"`calibrators` must have names that are text, and not {UNCALIBRATED!r}, the name "
+                f"of no calibration; got {name!r}. Call it something else."
+            )
+        check_calibrator(calibrator, f"calibrators[{name!r}]")
     scales = {name: calibrator.input_scale for name, calibrator in named.items()}
     if len({*scales.values()}) > 1:
         raise ValueError(
@@ -174,6 +178,24 @@ def _check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
             "probabilities, or those that read logits."
         )
     return named
+
+
+def _check_measures(measures: Any) -> list[Measure]:
+    """Measures that can be told apart."""
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        raise ValueError(
+            f"`measures` must be a list of measures; got {measures!r}. "
+            "Pass for example ['log_loss', 'brier_score']."
+        )
+    wanted = [check_measure(measure) for measure in measures]
+    labels = [_label(measure) for measure in wanted]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice or not wanted:
+        what = f"has two called {twice[0]!r}" if twice else "is empty"
+        raise ValueError(
+            f"`measures` {what}. Pass at least one, each of another name or with other options."
+        )
+    return wanted
 
 
 def _tabulate(

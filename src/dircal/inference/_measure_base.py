@@ -1,6 +1,7 @@
 """Which measure is meant, and whether drawing rows again can say how sure we are of it."""
 
 import inspect
+import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ class Measure:
             raise ValueError(
                 f"`metric` is {self.name}, which gives no number but a {type(value).__name__}. "
                 "Pass a measure that is one number, for example 'log_loss'."
+            )
+        if not math.isfinite(value):
+            raise ValueError(
+                f"`metric` is {self.name}, which gives {value}. Pass a measure that is a finite "
+                "number for these rows, drawn again and again."
             )
         return float(value)
 

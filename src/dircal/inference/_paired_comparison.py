@@ -8,6 +8,7 @@ import numpy as np
 
 from dircal._parameter_checks import check_random_state
 from dircal._typing import ArrayLike
+from dircal._validation import check_predictions
 from dircal.inference._measure_base import check_drawing, check_measure_with_interval
 from dircal.inference._resampling_base import difference_of, draw_together
 
@@ -102,8 +103,9 @@ def paired_comparison(
     means of losses the interval of `confidence_interval` is taken of the differences of the rows.
     For sums of absolute gaps the draws are shifted by their bias, once, which surrounds the
     difference as measured, and twice, which surrounds it without bias; the interval holds both.
-    The p-value is one minus the level of the widest interval without zero: below 0.05 exactly
-    where the interval of 95 % leaves zero out. It is never less than one over the number of draws.
+    The p-value is one minus the level of the widest interval without zero: below 0.05 where the
+    interval of 95 % leaves zero out, up to a draw. It is never less than one over the number of
+    draws.
 
     There are no sample weights, for the reason given in `confidence_interval`.
 
@@ -122,6 +124,8 @@ def paired_comparison(
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
+    for name, prob in (("prob_a", prob_a), ("prob_b", prob_b)):
+        check_predictions(y_true, prob, None, classes, name=name)
     value_a, value_b = (measure(y_true, prob, classes=classes) for prob in (prob_a, prob_b))
     both = draw_together([measure], y_true, [prob_a, prob_b], classes, n_resamples, rng)
     [draws_a], [draws_b] = both

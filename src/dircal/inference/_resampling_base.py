@@ -111,8 +111,7 @@ def _by_weights(
 ) -> Draws:
     """Call the measure for every draw; the classes stay all of them."""
     rng, values = np.random.default_rng(seed), np.empty(n_resamples)
-    labels = np.asarray(y_true)
-    n, known = len(labels), np.unique(labels) if classes is None else classes
+    n, known = len(y_true), read_predictions(y_true, y_prob, None, classes).data.column_classes
     with Progress("Drawing rows", n_resamples, "draws") as progress:
         for i in range(n_resamples):
             counts = np.bincount(rng.integers(0, n, n), minlength=n)

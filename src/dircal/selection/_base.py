@@ -32,12 +32,12 @@ class AbstractHolder(AbstractCalibrator):
         return classes
 
 
-def check_calibrator(value: object) -> AbstractCalibrator:
+def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCalibrator:
     """Refuse what is no calibrator of this package."""
     if not isinstance(value, AbstractCalibrator):
         what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
         raise ValueError(
-            f"`calibrator` must be a calibrator of dircal; got {what}. "
+            f"`{argument}` must be a calibrator of dircal; got {what}. "
             "Pass for example DirichletCalibrator()."
         )
     return value

@@ -33,13 +33,14 @@ def cross_fit(
     data: LabelledScores,
     splits: list[Split],
     advance: Callable[[int], None],
+    argument: str = "calibrator",
 ) -> tuple[FloatArray, list[Complaint]]:
     """Calibrated probabilities of the scored rows (m, k), and what the fits complain about."""
     n_classes = len(data.classes)
     if n_classes > 2 and not get_tags(calibrator).classifier_tags.multi_class:
         name = type(calibrator).__name__
         raise ValueError(
-            f"`calibrator` is {name}, which is for two classes, but there are {n_classes}. "
+            f"`{argument}` is {name}, which is for two classes, but there are {n_classes}. "
             f"Pass OneVsRestCalibrator({name}())."
         )
     parts, complaints = [], []

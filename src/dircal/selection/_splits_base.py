@@ -135,7 +135,10 @@ def _ask(splitter: Any, labels: IntArray, groups: npt.NDArray[Any] | None) -> li
             folds = list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
         except ValueError as error:
             if groups is not None or "groups" not in str(error):
-                raise
+                raise ValueError(
+                    f"`cv` is {splitter!r}, which cannot divide {len(labels)} rows: {error} "
+                    "Pass another splitter or a number of folds."
+                ) from error
             raise ValueError(
                 f"`cv` is {splitter!r}, which needs groups. Pass `groups` to `fit` of a "
                 "CalibratedClassifier; to others pass the pairs, "
@@ -185,4 +188,5 @@ def _as_rows(rows: ArrayLike, n: int) -> npt.NDArray[np.intp]:
             f"`cv` must hold numbers of rows below {n}, or one truth value for each row; got "
             f"{array.dtype} values of shape {array.shape}. Pass for example np.arange(100)."
         )
-    return array.astype(np.intp)
+    # Negative numbers count from the end.
+    return array.astype(np.intp) % n
