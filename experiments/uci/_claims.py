@@ -423,12 +423,12 @@ def _in_best_group(study: Study, measures: tuple[str, ...]) -> Answer:
 
 
 def _curve(study: Study, example: tuple[str, str], method: str, curve: str) -> pd.DataFrame:
-    table = study.results.read(example_name(*example, "bins"))
+    table = study.example(example_name(*example, "bins"))
     return table[(table["method"] == method) & (table["curve"] == curve)]
 
 
 def _spreads(study: Study, example: tuple[str, str], method: str) -> pd.DataFrame:
-    table = study.results.read(example_name(*example, "spreads"))
+    table = study.example(example_name(*example, "spreads"))
     return table[table["method"] == method]
 
 

@@ -32,9 +32,7 @@ _KNOWN_MEASURES = {
 
 def compare(results: Results) -> None:
     """Write every comparison."""
-    study = Study(results)
-    for name, make in COMPARISONS.items():
-        results.write(f"compare/{name}.csv", make(study))
+    Study(results).write("compare", COMPARISONS)
 
 
 def orders(study: Study) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """What the rows say: means over folds, ranks over pairs, and what is more than chance."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -84,6 +85,18 @@ class Study:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.rows = results.all_rows()
+        self._examples: dict[str, pd.DataFrame] = {}
+
+    def write(self, folder: str, tables: "dict[str, Callable[[Study], pd.DataFrame]]") -> None:
+        """Make tables and write each under its name."""
+        for name, make in tables.items():
+            self.results.write(f"{folder}/{name}.csv", make(self))
+
+    def example(self, name: str) -> pd.DataFrame:
+        """A table of an example, read once."""
+        if name not in self._examples:
+            self._examples[name] = self.results.read(name)
+        return self._examples[name]
 
     @cached_property
     def means(self) -> pd.DataFrame:

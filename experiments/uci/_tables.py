@@ -25,16 +25,14 @@ def printed(name: str) -> pd.DataFrame:
 
 
 def can_be_ranked(results: Results) -> bool:
-    """Whether two datasets and two classifiers have rows."""
-    rows = results.all_rows()
-    return not rows.empty and min(rows[["dataset", "classifier"]].nunique()) >= 2
+    """Whether two datasets and two classifiers have been run."""
+    cells = results.read("cells.csv")
+    return not cells.empty and min(cells[["dataset", "classifier"]].nunique()) >= 2
 
 
 def make_tables(results: Results) -> None:
     """Write every table; classifiers without rows are left out."""
-    study = Study(results)
-    for name, make in TABLES.items():
-        results.write(f"tables/{name}.csv", make(study))
+    Study(results).write("tables", TABLES)
 
 
 def ranks(study: Study) -> pd.DataFrame:

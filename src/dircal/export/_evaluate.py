@@ -89,7 +89,7 @@ class _Run:
                 places = np.searchsorted(self._cast(edges), self.of(x)[:, 0], side=side)
                 result = self._cast(table)[places]
             case _:
-                raise NotImplementedError(type(e).__name__)
+                raise TypeError(f"{type(e).__name__} has no form in NumPy")
         return result
 
     def _cast(self, values: _Floats) -> _Floats:

@@ -220,7 +220,7 @@ class _Graph:
             case Lookup():
                 return self._lookup(e)
             case _:
-                raise NotImplementedError(type(e).__name__)
+                raise TypeError(f"{type(e).__name__} has no form in ONNX")
 
     def _sum(self, x: Expression, in_order: bool) -> str:
         if not in_order:

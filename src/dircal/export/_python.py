@@ -233,7 +233,7 @@ class _Code:
                 row = f"{self._constant(table)}[{self._use('count_below')}({places})]"
                 return self._line(row, table.shape[1])
             case _:
-                raise NotImplementedError(type(e).__name__)
+                raise TypeError(f"{type(e).__name__} has no form in Python")
 
     def _each(self, pattern: str, **operands: Expression) -> tuple[str, int]:
         """A list with ``pattern`` for each column; operands of one column are repeated."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from dircal._progress import Progress
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, LabelArray
 from dircal.core import ConfidenceDistribution, bootstrap_sums, interval_of, two_sided
 from dircal.inference._draws_base import Draws, OtherDraws
 from dircal.inference._measure_base import Measure
@@ -50,21 +50,22 @@ def draw_together(
     of times that a row was drawn as its weight.
     """
     seed = int(rng.integers(2**63))
-    summed: list[Summed] = []
-    for y_prob in predictions:
-        checked = read_predictions(y_true, y_prob, None, classes)
-        for measure in measures:
-            if measure.function in BUILDERS:
-                summed.append(BUILDERS[measure.function](checked, measure.settings))
+    checked = [read_predictions(y_true, y_prob, None, classes) for y_prob in predictions]
+    summed: list[Summed] = [
+        BUILDERS[measure.function](one, measure.settings)
+        for one in checked
+        for measure in measures
+        if measure.function in BUILDERS
+    ]
     drawn = iter(_draw_sums(summed, n_resamples, np.random.default_rng(seed)))
     return [
         [
             next(drawn)
             if measure.function in BUILDERS
-            else _by_weights(measure, y_true, y_prob, classes, n_resamples, seed)
+            else _by_weights(measure, y_true, y_prob, one.data.column_classes, n_resamples, seed)
             for measure in measures
         ]
-        for y_prob in predictions
+        for y_prob, one in zip(predictions, checked, strict=True)
     ]
 
 
@@ -105,16 +106,16 @@ def _by_weights(
     measure: Measure,
     y_true: ArrayLike,
     y_prob: ArrayLike,
-    classes: Iterable[Any] | None,
+    classes: LabelArray,
     n_resamples: int,
     seed: int,
 ) -> Draws:
     """Call the measure for every draw; the classes stay all of them."""
     rng, values = np.random.default_rng(seed), np.empty(n_resamples)
-    n, known = len(y_true), read_predictions(y_true, y_prob, None, classes).data.column_classes
+    n = len(y_true)
     with Progress("Drawing rows", n_resamples, "draws") as progress:
         for i in range(n_resamples):
             counts = np.bincount(rng.integers(0, n, n), minlength=n)
-            values[i] = measure(y_true, y_prob, sample_weight=counts, classes=known)
+            values[i] = measure(y_true, y_prob, sample_weight=counts, classes=classes)
             progress.advance(1)
-    return OtherDraws(values, measure(y_true, y_prob, classes=known))
+    return OtherDraws(values, measure(y_true, y_prob, classes=classes))
