@@ -41,7 +41,7 @@ FUNCTIONS = {
     if name in room.__all__ and inspect.isfunction(function)
 }
 each_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-DISPLAYS = {name: getattr(plots, name) for name in plots.__all__}
+DISPLAYS = {name: getattr(plots, name) for name in plots.__all__ if name.endswith("Display")}
 each_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
 each_calibrator = pytest.mark.parametrize("cls", CALIBRATORS.values(), ids=CALIBRATORS)
 

@@ -10,16 +10,18 @@ from rich.console import Console
 from ._classifiers import CLASSIFIERS
 from ._compare import compare
 from ._data import DATASETS, MissingDatasetError
+from ._figures import draw_figures
 from ._files import Cache
 from ._grid import QUICK_CLASSIFIERS, QUICK_DATASETS, cells
 from ._page import write_page
 from ._results import Results
 from ._run import STAGES, Plan, run
+from ._splits import N_REPETITIONS
 from ._summary import show_summary
 from ._tables import can_be_ranked, make_tables
 
 HERE = Path(__file__).parent
-AFTER = ("tables", "compare")
+AFTER = ("tables", "figures", "compare")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,7 +29,7 @@ AFTER = ("tables", "compare")
 @click.option("--classifiers", help="Names with commas between them.  [default: all 11]")
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 5),
+    type=click.IntRange(1, N_REPETITIONS),
     help="Times the five test folds are drawn.  [default: as in the committed results]",
 )
 @click.option("--quick", is_flag=True, help="3 datasets, 3 classifiers, once; a minute or two.")
@@ -96,6 +98,8 @@ def main(
         )
     if "tables" in chosen_stages:
         make_tables(folder)
+    if "figures" in chosen_stages:
+        draw_figures(folder)
     if "compare" in chosen_stages:
         compare(folder)
         write_page(folder)

@@ -17,7 +17,7 @@ from ._methods import METHODS, Fitted, Given, Part
 from ._splits import inner_splits, outer_split
 from ._versions import versions
 
-__all__ = ["HIGHER_IS_BETTER", "MEASURES", "calibrate"]
+__all__ = ["HIGHER_IS_BETTER", "MEASURES", "calibrate", "given_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -87,6 +87,12 @@ def calibrate(cache: Cache, cell: Cell, methods: Iterable[str]) -> None:
         if (cell.dataset, cell.classifier) in EXAMPLES:
             write_arrays(cache.calibrated(cell, name), proba=proba, y=dataset.y[test])
         write_json(cache.outcome(cell, name), outcome)
+
+
+def given_of(cache: Cache, cell: Cell) -> Iterator[Given]:
+    """What the methods learn from in one cell, for each of the three classifiers."""
+    predictions, _ = read_predictions(cache.predictions(cell))
+    return _given(load(cell.dataset), cell, predictions)
 
 
 def _run(

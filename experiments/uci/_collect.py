@@ -9,8 +9,9 @@ import pandas as pd
 from dircal import metrics
 
 from ._data import load
+from ._example_map import keep_map
 from ._files import Cache, read_json, read_predictions
-from ._grid import EXAMPLES, Cell
+from ._grid import EXAMPLES, MAP_EXAMPLE, Cell
 from ._methods import METHODS
 from ._results import CELL_COLUMNS, Results, rows_name
 
@@ -45,7 +46,11 @@ def collect(cache: Cache, results: Results, dataset: str, cells: Sequence[Cell])
     results.add("datasets.csv", [[dataset, *data.X.shape, data.n_classes]], shape, ["dataset"])
     for name, classifier in EXAMPLES:
         if name == dataset:
-            _keep_example(cache, results, [c for c in trained if c.classifier == classifier])
+            # All that has rows by now, not only what was new: folds are drawn together.
+            done = {cell for cell, _ in results.done(dataset) if cell.classifier == classifier}
+            _keep_example(cache, results, sorted(done))
+    if MAP_EXAMPLE in trained:
+        keep_map(cache, results, MAP_EXAMPLE)
 
 
 def _about(outcome: dict[str, Any]) -> list[str]:
@@ -111,8 +116,8 @@ def _keep_example(cache: Cache, results: Results, cells: Sequence[Cell]) -> None
     where = cells[0].dataset, cells[0].classifier
     columns = ["method", "curve", "bin", "rows", "mean_predicted", "frequency"]
     results.write(example_name(*where, "bins"), pd.DataFrame(bins, columns=columns).round(6))
-    columns = ["method", "true_class", "column", *(f"q{100 * q:02.0f}" for q in _QUANTILES)]
-    columns += ["largest", "mean", "sd"]
+    columns = ["method", "true_class", "column", "rows", "smallest"]
+    columns += [*(f"q{100 * q:02.0f}" for q in _QUANTILES), "largest", "mean", "sd"]
     results.write(example_name(*where, "spreads"), pd.DataFrame(spreads, columns=columns).round(6))
 
 
@@ -125,11 +130,13 @@ def _bin_lines(method: str, curves: Sequence[str], table: metrics.BinTable) -> L
 
 
 def _spread_lines(method: str, y: Any, proba: Any) -> Lines:
-    """Quantiles, largest value, mean and standard deviation of each column by true class."""
+    """Rows, extremes, quantiles, mean and standard deviation of each column by true class."""
     lines = []
     for true in np.unique(y):
         own = proba[y == true]
-        summary = [*np.quantile(own, _QUANTILES, axis=0), own.max(axis=0)]
+        summary = [own.min(axis=0), *np.quantile(own, _QUANTILES, axis=0), own.max(axis=0)]
         summary += [own.mean(axis=0), own.std(axis=0)]
-        lines += [[method, true, j, *(one[j] for one in summary)] for j in range(own.shape[1])]
+        lines += [
+            [method, true, j, len(own), *(one[j] for one in summary)] for j in range(own.shape[1])
+        ]
     return lines

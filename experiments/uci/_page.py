@@ -7,6 +7,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ._calibrate import MEASURES
+from ._captions import captions
 from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
@@ -67,10 +68,11 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_kept": kept.get("converged", 0),
         "n_kept_legacy": kept.get("2019", 0),
         "findings": _findings(study),
+        "figures": captions(study, claims),
         "average_ranks": _average_ranks(tables["ranks"]),
         "tests": _tests(tables["tests"]),
         "rank_tables": [
-            {"title": title, "table": _rank_table(tables["ranks"], measure)}
+            {"title": title, "measure": measure, "table": _rank_table(tables["ranks"], measure)}
             for measure, title in _TITLES.items()
         ],
         "naive_bayes": _naive_bayes(tables["naive_bayes"]),
@@ -235,7 +237,11 @@ def _hyperparameters(table: pd.DataFrame) -> str:
     parts = []
     for method, own in table.groupby("method", sort=False):
         cells = [f"{share:.1%}" for share in own["share"]]
-        parts.append(_markdown(pd.DataFrame([[method, *cells]], columns=["", *own["value"]])))
+        parts.append(
+            _markdown(
+                pd.DataFrame([[method, *cells]], columns=["", *own["value"].map("{:g}".format)])
+            )
+        )
     return "\n\n".join(parts)
 
 

@@ -9,10 +9,11 @@ from sklearn.model_selection import StratifiedKFold
 
 from ._data import Dataset
 
-__all__ = ["N_FOLDS", "InnerSplit", "inner_splits", "outer_split"]
+__all__ = ["N_FOLDS", "N_INNER", "N_REPETITIONS", "InnerSplit", "inner_splits", "outer_split"]
 
+N_REPETITIONS = 5
 N_FOLDS = 5
-_INNER = 3
+N_INNER = 3
 
 Rows = npt.NDArray[np.intp]
 
@@ -34,6 +35,6 @@ def outer_split(dataset: Dataset, repetition: int, fold: int) -> tuple[Rows, Row
 def inner_splits(dataset: Dataset, repetition: int, fold: int) -> Iterator[InnerSplit]:
     """The three divisions of the training rows."""
     train, _ = outer_split(dataset, repetition, fold)
-    folds = StratifiedKFold(_INNER, shuffle=True, random_state=repetition)
+    folds = StratifiedKFold(N_INNER, shuffle=True, random_state=repetition)
     for inside, outside in folds.split(dataset.X[train], dataset.y[train]):
         yield InnerSplit(train[inside], train[outside])

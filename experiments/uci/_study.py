@@ -138,11 +138,20 @@ class Study:
         kept = [name for name in values.index if name not in NOT_ALL_CLASSIFIERS]
         return Ranking.of(values.loc[kept].dropna(), measure, "nemenyi")
 
-    def passed(self, measure: str, by: str) -> pd.Series:
-        """Share of passed tests; every pair counts once, however often it was repeated."""
+    def tests(self, measure: str, by: str) -> pd.DataFrame:
+        """Rows with the p-values that are compared: of all methods, or of all classifiers.
+
+        Classifiers are compared on the datasets of the paper's comparison, uncalibrated.
+        """
         rows = self.rows[self.rows["measure"] == measure]
         if by == "classifier":
-            rows = rows[rows["method"] == "Uncal"]
+            left_out = rows["dataset"].isin(NOT_ALL_CLASSIFIERS)
+            rows = rows[(rows["method"] == "Uncal") & ~left_out]
+        return rows
+
+    def passed(self, measure: str, by: str) -> pd.Series:
+        """Share of passed tests; every pair counts once, however often it was repeated."""
+        rows = self.tests(measure, by)
         share = (rows["value"] > PASS).groupby(
             [rows["dataset"], rows["classifier"], rows["method"]]
         )

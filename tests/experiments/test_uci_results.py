@@ -7,8 +7,9 @@ import pytest
 from click.testing import CliRunner
 from experiments.uci.__main__ import HERE, main
 from experiments.uci._calibrate import MEASURES
+from experiments.uci._collect import example_name
 from experiments.uci._data import DATASETS
-from experiments.uci._grid import cells
+from experiments.uci._grid import EXAMPLES, cells
 from experiments.uci._methods import METHODS
 from experiments.uci._results import CELL_COLUMNS, Results
 from experiments.uci._study import Study
@@ -35,18 +36,30 @@ def test_rows_are_those_of_the_declared_grid(dataset):
 
 
 def test_tables_and_page_regenerate_unchanged(tmp_path):
-    made = ("tables", "compare", "page.md")
+    made = ("tables", "compare", "figures", "page.md")
     shutil.copytree(
         RESULTS.folder, tmp_path, ignore=shutil.ignore_patterns(*made), dirs_exist_ok=True
     )
     arguments = ["--stage", "tables", "--stage", "compare", "--results", str(tmp_path)]
     done = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert done.exit_code == 0
-    files = [path for path in RESULTS.folder.rglob("*") if path.is_file()]
+    # Figures depend on the version of matplotlib; test_uci_figures.py looks at them.
+    everything = RESULTS.folder.rglob("*")
+    files = [path for path in everything if path.is_file() and path.suffix != ".svg"]
     for path in files:
         copy = tmp_path / path.relative_to(RESULTS.folder)
         assert copy.read_bytes() == path.read_bytes(), f"{path.name} is not what the rows say"
     assert len(files) == len([path for path in tmp_path.rglob("*") if path.is_file()])
+
+
+@pytest.mark.parametrize(("dataset", "classifier"), EXAMPLES)
+def test_examples_hold_every_test_fold(study, dataset, classifier):
+    shapes = RESULTS.read("datasets.csv").set_index("dataset")
+    n_rows = shapes.loc[dataset, "n_samples"] * study.repetitions[(dataset, classifier)]
+    bins = RESULTS.read(example_name(dataset, classifier, "bins"))
+    assert (bins.groupby(["method", "curve"])["rows"].sum() == n_rows).all()
+    spreads = RESULTS.read(example_name(dataset, classifier, "spreads"))
+    assert (spreads.groupby(["method", "column"])["rows"].sum() == n_rows).all()
 
 
 def test_means_are_those_of_the_folds(study):

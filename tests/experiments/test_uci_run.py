@@ -1,5 +1,6 @@
 """The experiment on UCI data, run by its command."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,11 @@ class TestQuick:
         page = (folder / "page.md").read_text()
         assert "## Claims of the text" in page
         assert "9 of 231 pairs" in page
+        # Of the examples of the supplement nothing was run.
+        assert "figure_s8.svg" in page
+        assert "figure_s3.svg" not in page
+        drawn = {f"figures/{path.name}" for path in (folder / "figures").iterdir()}
+        assert drawn == set(re.findall(r"figures/\w+\.svg", page))
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path):

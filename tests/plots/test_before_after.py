@@ -83,3 +83,66 @@ def test_what_makes_no_sense(fitted):
         BeforeAfterDisplay.from_calibrators({"a": TemperatureScaling()}, problem.proba, problem.y)
     with pytest.raises(ValueError, match=r"`calibrators\['a'\]` must be a fitted calibrator"):
         BeforeAfterDisplay.from_calibrators({"a": 1}, problem.proba, problem.y)
+
+
+def test_bins_from_elsewhere(fitted):
+    calibrator, problem = fitted
+    after = calibrator.predict_proba(problem.proba)
+    display = BeforeAfterDisplay.from_predictions(
+        problem.y, {"raw": problem.proba, "Dirichlet": after}, level=None
+    )
+    again = BeforeAfterDisplay.from_frame(display.frame())
+    assert again.frame() == display.frame()
+    assert again.positions == [0, 1, 2]
+    assert len(again.plot().axes_) == 8
+
+
+def test_bins_of_classes_alone_and_with_holes():
+    frame = {
+        "method": ["raw", "raw", "raw"],
+        "curve": ["cat", "cat", "dog"],
+        "bin": [2, 4, 0],
+        "lower": [0.4, 0.8, 0.0],
+        "upper": [0.6, 1.0, 0.2],
+        "count": [10.0, 30.0, 40.0],
+        "mean_predicted": [0.5, 0.9, 0.1],
+        "frequency": [0.25, 0.8, 0.3],
+    }
+    display = BeforeAfterDisplay.from_frame(frame).plot(counts="none")
+    assert len(display.axes_) == 2
+    assert [ax.get_title(loc="left").partition("\n")[0] for ax in display.axes_] == ["cat", "dog"]
+    drawn = display.frame()
+    assert {key: drawn[key] for key in frame} == frame
+    assert [bar.get_x() for bar in display.bars_[0]] == pytest.approx([0.4, 0.8])
+    assert display.rows["raw"][0].error == pytest.approx((10 * 0.25 + 30 * 0.1) / 40)
+    del frame["upper"]
+    with pytest.raises(ValueError, match=r"`frame` must have the columns .*'upper' is missing"):
+        BeforeAfterDisplay.from_frame(frame)
+
+
+def test_every_method_has_the_same_curves():
+    columns = ("method", "curve", "bin", "lower", "upper", "count", "mean_predicted", "frequency")
+    rows = [("raw", "cat", 0, 0.0, 1.0, 5, 0.5, 0.4), ("other", "dog", 0, 0.0, 1.0, 5, 0.5, 0.4)]
+    frame = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    with pytest.raises(ValueError, match=r"the same curves, .* got \[\['cat'\], \['dog'\]\]"):
+        BeforeAfterDisplay.from_frame(frame)
+    with pytest.raises(ValueError, match="got no rows"):
+        BeforeAfterDisplay.from_frame({key: [] for key in columns})
+
+
+@pytest.mark.parametrize(
+    "display", [BeforeAfterDisplay, ClasswiseReliabilityDisplay, ReliabilityDisplay]
+)
+def test_gap_bars_as_wide_as_wanted(fitted, display):
+    _, problem = fitted
+    proba = {"raw": problem.proba} if display is BeforeAfterDisplay else problem.proba
+    made = display.from_predictions(problem.y, proba, n_bins=4)
+
+    def width(**options):
+        gaps = made.plot(**options).gaps_
+        return (gaps if display is ReliabilityDisplay else gaps[0])[0].get_width()
+
+    assert width(gap_width=0.5) == pytest.approx(0.125)
+    assert width() == pytest.approx(0.075)
+    with pytest.raises(ValueError, match=r"`gap_width` must be .* got 1\.5"):
+        made.plot(gap_width=1.5)

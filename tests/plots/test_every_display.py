@@ -15,7 +15,8 @@ import pytest
 
 from dircal import plots
 
-each = pytest.mark.parametrize("name", plots.__all__)
+DISPLAYS = [name for name in plots.__all__ if name.endswith("Display")]
+each = pytest.mark.parametrize("name", DISPLAYS)
 
 
 @each
@@ -151,5 +152,16 @@ def visible_texts(figure):
 
 
 def test_every_kind_is_published():
-    assert len(plots.__all__) == 11
-    assert np.all([name.endswith("Display") for name in plots.__all__])
+    assert len(DISPLAYS) == 11
+    assert set(plots.__all__) - set(DISPLAYS) == {"house_style"}
+
+
+def test_the_style_is_there_for_figures_of_several_displays(display_of):
+    before = dict(mpl.rcParams)
+    with plots.house_style():
+        _, (left, right) = plt.subplots(1, 2)
+    assert dict(mpl.rcParams) == before
+    display_of("PassedDisplay").plot(left)
+    assert not left.spines["top"].get_visible()
+    alone = display_of("PassedDisplay").plot().ax_
+    assert right.xaxis.label.get_size() == alone.xaxis.label.get_size()

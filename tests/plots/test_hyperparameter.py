@@ -53,3 +53,9 @@ def test_what_searches_chose(make_problem):
 def test_what_makes_no_sense(counts, message):
     with pytest.raises(ValueError, match=message):
         HyperparameterDisplay.from_counts(counts)
+
+
+def test_nothing_is_chosen_half_a_time():
+    display = HyperparameterDisplay.from_values({"lam": [1.0, 10.0]}).plot()
+    ticks = display.ax_.get_yticks()
+    assert (ticks == ticks.round()).all()

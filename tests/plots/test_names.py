@@ -37,3 +37,11 @@ def test_letters_that_no_font_has_become_numbers():
     with house_style():
         assert drawn(["cat", "\U0001f9ff\u1200", " "], 12, [4, 5, 6])[0] == "cat"
         assert drawn(["cat", "\ufdd0\U000e0100x", " "], 12, [4, 5, 6])[1:] == ["#5", "#6"]
+
+
+def test_names_from_right_to_left_stay_apart_from_numbers():
+    with house_style():
+        plain, arabic, hebrew = drawn(["cat", "قط كبير", "חתול"], 12)
+    assert plain == "cat"
+    assert arabic == "\N{LEFT-TO-RIGHT MARK}قط كبير\N{LEFT-TO-RIGHT MARK}"
+    assert hebrew.strip("\N{LEFT-TO-RIGHT MARK}") == "חתול"

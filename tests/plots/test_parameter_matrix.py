@@ -39,7 +39,7 @@ def test_a_hundred_classes_hold_no_numbers_but_a_list():
     assert display.numbers_ == []
     beside = display.figure_.axes[1]
     lines = [text.get_text() for text in beside.texts]
-    assert lines[1:3] == ["0.6   3 → 7", "0.3   41 → 40"]
+    assert lines[1:3] == ["0.60   3 → 7", "0.30   41 → 40"]
     # The scale is that of the entries off the diagonal.
     assert display.image_.get_clim() == (0.0, 0.6)
     assert len(display.frame()["value"]) == 100 * 101

@@ -86,6 +86,8 @@ def test_quantiles_from_elsewhere(vectors):
     again = ScoreBoxDisplay.from_frame(display.frame())
     assert again.frame() == display.frame()
     assert len(again.plot().axes_) == 4
+    values = vectors.proba[vectors.y == 0, 1]
+    assert again.boxes[1].circles.tolist() == [values.min(), values.max()]
     columns = display.frame()
     del columns["sd"]
     with pytest.raises(ValueError, match="'sd' is missing"):

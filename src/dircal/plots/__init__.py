@@ -11,6 +11,7 @@ from dircal.plots._passed import PassedDisplay
 from dircal.plots._rank import RankDisplay
 from dircal.plots._reliability import ReliabilityDisplay
 from dircal.plots._score_box import ScoreBoxDisplay
+from dircal.plots._style_base import house_style
 
 __all__ = [
     "BeforeAfterDisplay",
@@ -24,4 +25,5 @@ __all__ = [
     "ReliabilityDisplay",
     "ScoreBoxDisplay",
     "TestDisplay",
+    "house_style",
 ]

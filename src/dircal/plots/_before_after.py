@@ -11,6 +11,7 @@ from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame
 from dircal.plots._curves_base import (
+    GAP_WIDTH,
     BinOptions,
     Counts,
     Curve,
@@ -24,21 +25,24 @@ from dircal.plots._curves_base import (
 )
 from dircal.plots._maps_base import check_map, probabilities_of
 from dircal.plots._names_base import check_chosen, drawn, names_of
+from dircal.plots._stored_curves_base import curves_from_frame
 from dircal.plots._style_base import house_style, panel_axes
 from dircal.plots._tables_base import check_mapping
 
 __all__ = ["BeforeAfterDisplay"]
 
+_CONFIDENCE = "confidence"
+
 
 class BeforeAfterDisplay(AbstractDisplay):
     """Reliability diagrams of several methods: a row for each, the confidence and some classes.
 
-    Make it with `from_predictions` or `from_calibrators`.
+    Make it with `from_predictions`, `from_calibrators` or `from_frame`.
 
     Parameters
     ----------
     rows : dict from str to list of curves
-        The curves of each method: the confidence first, then the classes.
+        The curves of each method: the confidence first, where it is shown, then the classes.
     positions : list of int
         Where each of these classes stands among the sorted labels.
 
@@ -157,7 +161,7 @@ class BeforeAfterDisplay(AbstractDisplay):
                     chosen = worst[:max_classes].tolist()
             shown = [names[j] for j in chosen]
             rows[method] = [
-                confidence_curve(predictions, options, level, "confidence"),
+                confidence_curve(predictions, options, level, _CONFIDENCE),
                 *(curves_of_classes(predictions, table, chosen, shown, level) if chosen else []),
             ]
         assert chosen is not None
@@ -232,6 +236,26 @@ class BeforeAfterDisplay(AbstractDisplay):
             level=level,
         )
 
+    @classmethod
+    def from_frame(cls, frame: Mapping[str, Sequence[Any]]) -> Self:
+        """Take bins from elsewhere, as `frame` gives them.
+
+        Parameters
+        ----------
+        frame : dict of lists
+            The columns ``method``, ``curve``, ``bin``, ``lower``, ``upper``, ``count``,
+            ``mean_predicted`` and ``frequency``, a row for each bin that holds rows. The curve
+            "confidence", where there is one, comes first; the others are classes.
+
+        Returns
+        -------
+        display : BeforeAfterDisplay
+            Without consistency bands, which need the rows.
+        """
+        rows = curves_from_frame(frame)
+        names = [curve.name for curve in next(iter(rows.values()))]
+        return cls(rows, list(range(len(names) - (names[0] == _CONFIDENCE))))
+
     def frame(self) -> Frame:
         """The numbers that are drawn: a row for each method, curve and bin that holds rows.
 
@@ -245,7 +269,9 @@ class BeforeAfterDisplay(AbstractDisplay):
         methods = [method for method, row in self.rows.items() for _ in row]
         return curves_frame(curves, method=methods)
 
-    def plot(self, ax: Any = None, *, counts: Counts = "below") -> Self:
+    def plot(
+        self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH
+    ) -> Self:
         """Draw the diagrams.
 
         Parameters
@@ -255,24 +281,27 @@ class BeforeAfterDisplay(AbstractDisplay):
             a new figure, with a legend.
         counts : {"below", "none"}, default="below"
             A strip with the number of rows in each bin, or none.
+        gap_width : float, default=0.3
+            Width of the gap bars, as a part of the bin's.
 
         Returns
         -------
         self : BeforeAfterDisplay
             With the panels as ``axes_``, the figure as ``figure_`` and the artists.
         """
-        n_rows, n_columns = len(self.rows), len(self.positions) + 1
-        height = 2.55 if counts == "below" else 2.15
         names = [curve.name for curve in next(iter(self.rows.values()))]
+        n_rows, n_columns = len(self.rows), len(names)
+        n_first = n_columns - len(self.positions)
+        height = 2.55 if counts == "below" else 2.15
         with house_style():
             panels = panel_axes(ax, n_rows, n_columns, 2.1 * n_columns + 0.5, height * n_rows + 0.5)
             drawings = []
-            titles = ["confidence", *drawn(names[1:], 17, self.positions)]
+            titles = [*names[:n_first], *drawn(names[n_first:], 17, self.positions)]
             methods = drawn(list(self.rows), 24)
             for i, curves in enumerate(self.rows.values()):
                 for j, curve in enumerate(curves):
                     panel = panels[i * n_columns + j]
-                    drawings.append(draw_curve(panel, curve, counts))
+                    drawings.append(draw_curve(panel, curve, counts, gap_width))
                     name = titles[j] if i == 0 else ""
                     panel.set_title(f"{name}\nECE {curve.error:.4f}".strip(), fontsize=9)
                     if i == n_rows - 1:

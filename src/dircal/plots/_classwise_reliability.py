@@ -11,6 +11,7 @@ from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame
 from dircal.plots._curves_base import (
+    GAP_WIDTH,
     BinOptions,
     Counts,
     Curve,
@@ -168,7 +169,9 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         """
         return curves_frame(self.curves)
 
-    def plot(self, ax: Any = None, *, counts: Counts = "below") -> Self:
+    def plot(
+        self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH
+    ) -> Self:
         """Draw the diagrams.
 
         Parameters
@@ -178,6 +181,8 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
             shown; by default a new figure, with a legend.
         counts : {"below", "none"}, default="below"
             A strip with the number of rows in each bin, or none.
+        gap_width : float, default=0.3
+            Width of the gap bars, as a part of the bin's.
 
         Returns
         -------
@@ -201,7 +206,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
             width = 17 if n > 1 else 34
             names = drawn([curve.name for curve in self.curves], width, self.positions)
             drawings = [
-                self._draw_panel(panel, i, names[i], n_columns, counts)
+                self._draw_panel(panel, i, names[i], n_columns, counts, gap_width)
                 for i, panel in enumerate(panels)
             ]
             if ax is None:
@@ -219,10 +224,10 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         return self
 
     def _draw_panel(
-        self, panel: Any, i: int, name: str, n_columns: int, counts: Counts
+        self, panel: Any, i: int, name: str, n_columns: int, counts: Counts, gap_width: float
     ) -> dict[str, Any]:
         curve = self.curves[i]
-        artists = draw_curve(panel, curve, counts)
+        artists = draw_curve(panel, curve, counts, gap_width)
         panel.set_title(f"{name}\nECE {curve.error:.4f}", fontsize=9)
         if i + n_columns >= len(self.curves):
             panel.set_xlabel("predicted")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dircal._typing import ArrayLike, FloatArray
+from dircal._typing import FloatArray
 from dircal._validation import check_number, check_option
 from dircal.core import Bins, BinTable, consistency_band
 from dircal.metrics._base import Predictions
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "GAP_WIDTH",
     "BinOptions",
     "Counts",
     "Curve",
-    "check_curve",
     "check_level",
     "class_tables",
     "confidence_curve",
@@ -43,7 +43,7 @@ Counts: TypeAlias = Literal["below", "none"]
 
 # Bins without width, as that of the paper's tables which holds only 1, are drawn this wide.
 _NARROWEST = 0.015
-_GAP_WIDTH = 0.3
+GAP_WIDTH = 0.3
 # Height of the strip of counts and of the space above it, in units of the frequency.
 _STRIP = 0.2
 _SPACE = 0.06
@@ -156,50 +156,6 @@ def _read_table(table: BinTable, j: int, name: str, band: tuple[FloatArray, Floa
     return Curve(name, edges, *rows, band[0][0], band[1][0])
 
 
-def check_curve(
-    name: str,
-    edges: ArrayLike,
-    count: ArrayLike,
-    mean_predicted: ArrayLike,
-    frequency: ArrayLike,
-) -> Curve:
-    """A curve from bins that were counted elsewhere."""
-    ends = np.asarray(edges, dtype=np.float64)
-    if ends.ndim != 1 or len(ends) < 2 or (np.diff(ends) < 0).any():
-        raise ValueError(
-            f"`edges` must be the m + 1 ends of m bins, rising; got shape {ends.shape}. "
-            "Pass one curve of a table, `table.edges[0]`."
-        )
-    given = {"count": count, "mean_predicted": mean_predicted, "frequency": frequency}
-    columns = {key: np.asarray(value, dtype=np.float64) for key, value in given.items()}
-    for key, column in columns.items():
-        if column.shape != (len(ends) - 1,):
-            raise ValueError(
-                f"`{key}` must have shape ({len(ends) - 1},), one number for each bin; "
-                f"got shape {column.shape}. Pass one curve of a table, `table.{key}[0]`."
-            )
-    counts = columns["count"]
-    if not ((counts >= 0).all() and counts.any()):
-        raise ValueError(
-            "`count` must not be negative, and some bin must hold rows; "
-            f"got {counts.tolist()}. Pass the weight of the rows in each bin."
-        )
-    used = counts > 0
-    for key in ("mean_predicted", "frequency"):
-        bad = used & ~((columns[key] >= 0) & (columns[key] <= 1 + 1e-9))
-        if bad.any():
-            b = int(bad.argmax())
-            raise ValueError(
-                f"`{key}` must lie between 0 and 1 where a bin holds rows; bin {b} is "
-                f"{columns[key][b]}. Pass means, not sums."
-            )
-        columns[key] = np.where(used, columns[key], np.nan)
-    nothing = np.full(len(counts), np.nan)
-    return Curve(
-        name, ends, counts, columns["mean_predicted"], columns["frequency"], nothing, nothing
-    )
-
-
 def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:
     """A row for each bin that holds rows; ``also`` are further names, one for each curve."""
     columns: Frame = {key: [] for key in (*also, "curve")}
@@ -233,9 +189,12 @@ def _rows_of(curves: Iterable[Curve]) -> Iterator[tuple[Curve, Frame]]:
         )
 
 
-def draw_curve(ax: "Axes", curve: Curve, counts: Counts) -> dict[str, Any]:
+def draw_curve(
+    ax: "Axes", curve: Curve, counts: Counts, gap_width: float = GAP_WIDTH
+) -> dict[str, Any]:
     """Bars, gap bars, the band and the diagonal; counts below. Gives the artists by name."""
     check_option("counts", counts, ("below", "none"))
+    check_number("gap_width", gap_width, above=0.0, below=1.0)
     used = curve.count > 0
     upper = curve.edges[1:][used]
     width = np.maximum(upper - curve.edges[:-1][used], _NARROWEST)
@@ -255,7 +214,7 @@ def draw_curve(ax: "Axes", curve: Curve, counts: Counts) -> dict[str, Any]:
     artists["gaps_"] = ax.bar(
         middle,
         said - height,
-        _GAP_WIDTH * width,
+        gap_width * width,
         height,
         color=GAP,
         alpha=0.9,

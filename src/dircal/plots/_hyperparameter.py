@@ -10,7 +10,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names_base import drawn, shorten
-from dircal.plots._style_base import PALETTE, house_style, panel_axes
+from dircal.plots._style_base import PALETTE, count_on, house_style, panel_axes
 from dircal.plots._tables_base import check_mapping, numbers_of
 
 __all__ = ["HyperparameterDisplay"]
@@ -185,6 +185,7 @@ def _draw(panel: Any, one: Choices, title: str) -> Any:
     panel.set_xticks(places[::step], texts[::step], rotation=90 if crowded else 0)
     panel.set_title(title)
     panel.set_ylabel("times chosen")
+    count_on(panel.yaxis)
     panel.margins(x=0.03)
     return bars
 

@@ -12,6 +12,8 @@ from dircal._typing import LabelArray
 __all__ = ["check_chosen", "drawn", "names_of", "shorten"]
 
 _ELLIPSIS = "…"
+# A mark without width.
+_LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 
 
 def names_of(
@@ -83,7 +85,15 @@ def drawn(names: Sequence[str], width: int, numbers: Sequence[int] | None = None
             result.append(f"{tag} {shorten(name, max(width - len(tag) - 1, 3))}")
         else:
             result.append(look)
-    return result
+    return [_set_apart(text) for text in result]
+
+
+def _set_apart(text: str) -> str:
+    """Names written from right to left do not turn the numbers beside them around."""
+    is_turned = any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+    if not is_turned or ord(_LEFT_TO_RIGHT) not in _letters():
+        return text
+    return f"{_LEFT_TO_RIGHT}{text}{_LEFT_TO_RIGHT}"
 
 
 def _letters() -> frozenset[int]:

@@ -11,7 +11,7 @@ from dircal.inference import CalibrationTest, calibration_test
 from dircal.inference._calibration_test import Statistic
 from dircal.metrics._bins_base import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._style_base import BAR, GAP, INK, house_style, one_axes
+from dircal.plots._style_base import BAR, GAP, PALETTE, count_on, house_style, one_axes
 
 __all__ = ["TestDisplay"]
 
@@ -198,7 +198,8 @@ class TestDisplay(AbstractDisplay):
                 upper - lower,
                 align="edge",
                 color=BAR,
-                edgecolor=INK,
+                # Blue as well: of many narrow bars only the edges are seen.
+                edgecolor=PALETTE[0],
                 linewidth=0.4,
                 label=f"calibrated model, {draws:,} draws",
             )
@@ -209,6 +210,7 @@ class TestDisplay(AbstractDisplay):
             chance = f"< {least:.2g}" if test.pvalue < 0.5 * least else f"= {test.pvalue:.2g}"
             name = _NAMES.get(test.measure, test.measure)
             panel.set(xlabel=name, ylabel="draws")
+            count_on(panel.yaxis)
             panel.set_title(f"p {chance}, {test.n_samples:,} rows")
             panel.set_ylim(0, max(columns["count"]) * 1.08)
             if ax is None:

@@ -192,6 +192,6 @@ class ParametersDisplay(AbstractDisplay):
         rows, columns = np.unravel_index(best, off.shape)
         short = drawn(self.names, 16)
         return [
-            f"{off[i, j]:.2g}   {short[j]} → {short[i]}"
+            f"{off[i, j]:#.2g}   {short[j]} → {short[i]}"
             for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
         ]

@@ -162,7 +162,9 @@ class PassedDisplay(AbstractDisplay):
                 rows, shares, 0.72, color=[colours[one.name] for one in self.methods]
             )
             for row, share in zip(rows, shares, strict=True):
-                panel.text(share + 0.012, row, f"{share:.2f}", va="center", fontsize=8)
+                # The number stands before the dashed line, on a patch of white.
+                white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+                panel.text(share + 0.012, row, f"{share:.2f}", va="center", fontsize=8, bbox=white)
             panel.axvline(1.0 - self.alpha, color="#444444", linestyle="--", linewidth=0.8)
             panel.set_yticks(rows, drawn([one.name for one in self.methods], 26))
             panel.set(xlim=(0, 1.1), ylim=(n - 0.4, -0.6))

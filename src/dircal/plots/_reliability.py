@@ -9,10 +9,10 @@ from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy, curves_of_confidence
 from dircal.plots._base import AbstractDisplay, Frame
 from dircal.plots._curves_base import (
+    GAP_WIDTH,
     BinOptions,
     Counts,
     Curve,
-    check_curve,
     check_level,
     confidence_curve,
     curve_from,
@@ -20,6 +20,7 @@ from dircal.plots._curves_base import (
     draw_curve,
     legend_below,
 )
+from dircal.plots._stored_curves_base import check_curve
 from dircal.plots._style_base import house_style, one_axes
 
 __all__ = ["ReliabilityDisplay"]
@@ -204,7 +205,9 @@ class ReliabilityDisplay(AbstractDisplay):
         """
         return curves_frame([self.curve])
 
-    def plot(self, ax: Any = None, *, counts: Counts = "below") -> Self:
+    def plot(
+        self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH
+    ) -> Self:
         """Draw the diagram.
 
         Parameters
@@ -213,6 +216,8 @@ class ReliabilityDisplay(AbstractDisplay):
             Where to draw; by default a new figure, with a legend.
         counts : {"below", "none"}, default="below"
             A strip with the number of rows in each bin, or none.
+        gap_width : float, default=0.3
+            Width of the gap bars, as a part of the bin's.
 
         Returns
         -------
@@ -221,7 +226,7 @@ class ReliabilityDisplay(AbstractDisplay):
         """
         with house_style():
             panel = one_axes(ax, 4.6, 5.4 if counts == "below" else 4.6)
-            artists = draw_curve(panel, self.curve, counts)
+            artists = draw_curve(panel, self.curve, counts, gap_width)
             panel.set(xlabel="confidence", ylabel="share of right rows")
             panel.set_title(f"confidence-ECE {self.curve.error:.4f}")
             if ax is None:

@@ -20,8 +20,10 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 # Circles on each side of a box; more would only lie on top of each other.
 _CIRCLES = 40
 _COLUMNS = (
-    "method", "true", "predicted", "n", "q05", "q25", "q50", "q75", "q95", "mean", "sd",
+    "method", "true", "predicted", "n", "smallest", "q05", "q25", "q50", "q75", "q95", "largest",
+    "mean", "sd",
 )  # fmt: skip
+_QUANTILE_COLUMNS = ("q05", "q25", "q50", "q75", "q95")
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +183,14 @@ class ScoreBoxDisplay(AbstractDisplay):
         Parameters
         ----------
         frame : dict of lists
-            The columns ``method``, ``true``, ``predicted``, ``n``, ``q05``, ``q25``, ``q50``,
-            ``q75``, ``q95``, ``mean`` and ``sd``, a row for each box.
+            The columns ``method``, ``true``, ``predicted``, ``n``, ``smallest``, ``q05``,
+            ``q25``, ``q50``, ``q75``, ``q95``, ``largest``, ``mean`` and ``sd``, a row for each
+            box.
 
         Returns
         -------
         display : ScoreBoxDisplay
-            Without circles, which need the rows.
+            With circles for the smallest and the largest value only; more need the rows.
         """
         missing = [name for name in _COLUMNS if name not in frame]
         if missing:
@@ -201,22 +204,7 @@ class ScoreBoxDisplay(AbstractDisplay):
         classes += [
             name for name in dict.fromkeys(str(r["predicted"]) for r in rows) if name not in classes
         ]
-        return cls(
-            [
-                Box(
-                    str(row["method"]),
-                    str(row["true"]),
-                    str(row["predicted"]),
-                    float(row["n"]),
-                    np.array([float(row[name]) for name in _COLUMNS[4:9]]),
-                    float(row["mean"]),
-                    float(row["sd"]),
-                    np.empty(0),
-                    (classes.index(str(row["true"])), classes.index(str(row["predicted"]))),
-                )
-                for row in rows
-            ]
-        )
+        return cls([_box_from_row(row, classes) for row in rows])
 
     def frame(self) -> Frame:
         """The numbers that are drawn: a row for each box.
@@ -224,8 +212,9 @@ class ScoreBoxDisplay(AbstractDisplay):
         Returns
         -------
         columns : dict of lists
-            ``method``, ``true`` and ``predicted`` class by their full names, rows ``n``, quantiles
-            from ``q05`` to ``q95``, ``mean`` and ``sd``.
+            ``method``, ``true`` and ``predicted`` class by their full names, rows ``n``, the
+            ``smallest`` value, quantiles from ``q05`` to ``q95``, the ``largest`` value, ``mean``
+            and ``sd``.
         """
         quantiles = np.array([box.quantiles for box in self.boxes])
         return make_frame(
@@ -233,7 +222,9 @@ class ScoreBoxDisplay(AbstractDisplay):
             true=[box.true for box in self.boxes],
             predicted=[box.predicted for box in self.boxes],
             n=[box.n for box in self.boxes],
-            **{name: quantiles[:, i] for i, name in enumerate(_COLUMNS[4:9])},
+            smallest=[min([*box.circles, box.quantiles[0]]) for box in self.boxes],
+            **{name: quantiles[:, i] for i, name in enumerate(_QUANTILE_COLUMNS)},
+            largest=[max([*box.circles, box.quantiles[-1]]) for box in self.boxes],
             mean=[box.mean for box in self.boxes],
             sd=[box.sd for box in self.boxes],
         )
@@ -362,6 +353,24 @@ def _box(
     mean, sd = float(values.mean()), float(values.std())
     return Box(
         method, names[true], names[predicted], len(values), quantiles, mean, sd, circles, numbers
+    )
+
+
+def _box_from_row(row: dict[str, Any], classes: list[str]) -> Box:
+    quantiles = np.array([float(row[name]) for name in _QUANTILE_COLUMNS])
+    extremes = np.array([float(row["smallest"]), float(row["largest"])])
+    outside = (extremes < quantiles[0]) | (extremes > quantiles[-1])
+    true, predicted = str(row["true"]), str(row["predicted"])
+    return Box(
+        str(row["method"]),
+        true,
+        predicted,
+        float(row["n"]),
+        quantiles,
+        float(row["mean"]),
+        float(row["sd"]),
+        extremes[outside],
+        (classes.index(true), classes.index(predicted)),
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "SHARES",
     "STRENGTHS",
     "colours_of",
+    "count_on",
     "house_style",
     "new_figure",
     "one_axes",
@@ -96,7 +97,20 @@ _STYLE: dict[str, Any] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Set the style, and put back what was there, whatever happens."""
+    """Set the style of all pictures, and put back what was there, whatever happens.
+
+    Displays draw in it by themselves. Use it where you make the Axes that they are to draw in, so
+    that these look alike, too.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from dircal.plots import PassedDisplay, house_style
+    >>> with house_style():
+    ...     figure, panels = plt.subplots(1, 2, layout="constrained")
+    >>> for panel, share in zip(panels, (0.6, 0.7)):
+    ...     display = PassedDisplay.from_shares({"Dirichlet": share}, 100).plot(panel)
+    """
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
@@ -137,6 +151,13 @@ def new_figure(width: float, height: float) -> "Figure":
 
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
     return plt.figure(figsize=(width, height), layout=layout)
+
+
+def count_on(axis: Any) -> None:
+    """Ticks of an axis that counts: whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
 
 
 def width_of(ax: "Axes") -> float:
