@@ -119,6 +119,15 @@ def _interval(values: FloatArray) -> str:
 
 
 def _groups(table: Table, rival: str) -> str:
+    lines = [
+        [name, len(change), _interval(change), f"{change.max():+.2f}", f"{_won(change)} %"]
+        for name, change in _changes_by_group(table, rival).items()
+    ]
+    return _markdown(["group", "tasks", "difference, %", "worst, %", "won"], lines)
+
+
+def _changes_by_group(table: Table, rival: str) -> dict[str, FloatArray]:
+    """Differences in percent by classifier, and by thirds of n and of k."""
     rows = [found[BAYES] for found in table.values() if BAYES in found and rival in found]
     n = np.quantile([row.n for row in rows], [1 / 3, 2 / 3])
     k = np.quantile([row.k for row in rows], [1 / 3, 2 / 3])
@@ -133,15 +142,11 @@ def _groups(table: Table, rival: str) -> str:
             if inside:
                 sizes = [getattr(row, value) for row in inside]
                 groups[f"{name} from {min(sizes)} to {max(sizes)}"] = inside
-    lines = []
-    for name, inside in groups.items():
-        part = {row.task: table[row.task] for row in inside}
-        ours, theirs = _losses(part, BAYES, rival)
-        change = 100.0 * _relative(ours, theirs)
-        lines.append(
-            [name, len(inside), _interval(change), f"{change.max():+.2f}", f"{_won(change)} %"]
-        )
-    return _markdown(["group", "tasks", "difference, %", "worst, %", "won"], lines)
+    return {
+        name: 100.0
+        * _relative(*_losses({row.task: table[row.task] for row in inside}, BAYES, rival))
+        for name, inside in groups.items()
+    }
 
 
 def _won(change: FloatArray) -> str:
@@ -181,6 +186,8 @@ def _promises_of(part: Table, uci: Table, nets: Table, rival: str) -> list[list[
     say("tasks won", 100 * float(np.mean(change < 0)), 60.0, below=False)
     say("worst task", float(change.max()), 5.0)
     say("90th percentile", float(np.quantile(change, 0.9)), 1.0)
+    means = [change.mean() for change in _changes_by_group(part, rival).values()]
+    say("worst group", float(max(means)), 0.5)
     ours, grid = _losses(part, BAYES, GRID)
     if len(ours):
         say("mean log-loss against the grid", 100 * (ours.mean() / grid.mean() - 1), 0.0)
