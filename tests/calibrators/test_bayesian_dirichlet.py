@@ -86,6 +86,33 @@ def test_few_rows_stay_near_temperature_scaling(make_problem):
     assert sum(learned.effective_parameters_.values()) < 5.0
 
 
+@pytest.mark.parametrize("weight", [1e4, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_rows_of_large_weight(seed, weight):
+    # They can be fitted without an error, so that the precisions fall without end: into the
+    # rounding errors of the Hessian, if they were let.
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(12, 3))
+    y = rng.integers(0, 3, 12)
+    y[:3] = [0, 1, 2]
+    loose = BayesianDirichletCalibrator(input_scale="logit", tol=1e-10)
+    fitted = loose.fit(logits, y, np.full(12, weight))
+    assert min(fitted.precisions_.values()) > 0.0
+    for name, size in {"diagonal": 3, "off_diagonal": 6, "intercept": 3}.items():
+        assert -1e-3 < fitted.effective_parameters_[name] < size + 1e-3
+    rows = np.arange(12)
+    assert -np.log(fitted.predict_proba(logits)[rows, y]).mean() < np.log(3.0)
+
+
+@pytest.mark.parametrize("prior", ["learned", "fixed"])
+def test_next_to_no_weight_says_next_to_nothing(prior, make_problem):
+    problem = make_problem(0, n=50, k=3)
+    calibrator = BayesianDirichletCalibrator(prior=prior)
+    fitted = calibrator.fit(problem.proba, problem.y, np.full(50, 1e-30))
+    assert fitted.smoothing_ < 1.0
+    assert_allclose(fitted.predict_proba(problem.proba), 1.0 / 3.0, atol=1e-6)
+
+
 def test_many_rows_find_the_map(make_problem):
     rng = np.random.default_rng(0)
     W = np.array([[1.2, -0.3, 0.1], [0.0, 0.7, 0.2], [0.3, -0.2, 0.9]])
@@ -98,6 +125,20 @@ def test_many_rows_find_the_map(make_problem):
     found = fitted.linear_parameters()
     linear = softmax(np.log(q) @ found.W.T + found.b, axis=1)
     assert np.abs(linear - truth).mean() < 0.01
+
+
+def test_rows_that_are_nearly_uniform_have_a_lower_temperature(make_problem):
+    problem = make_problem(0, n=2000, k=3, scale=0.4)
+    best = TemperatureScaling(clip=SINGLE_ZERO).fit(problem.proba, problem.y).temperature_
+    spread = np.log(problem.proba).var(axis=1).mean() ** 0.5
+    assert spread < 0.5 * best
+    learned, fixed = (
+        BayesianDirichletCalibrator(prior=prior, clip=SINGLE_ZERO).fit(problem.proba, problem.y)
+        for prior in ("learned", "fixed")
+    )
+    assert_allclose(learned.temperature_, spread, rtol=1e-9)
+    assert_allclose(fixed.temperature_, best, rtol=1e-6)
+    assert learned.explain().comparison.temperature == pytest.approx(best, rel=1e-6)
 
 
 def test_scores_that_point_away_from_the_labels_are_used(make_problem):
@@ -149,6 +190,14 @@ def test_intervals_hold_the_prediction_and_shrink_with_rows(k, make_problem):
     assert (narrow <= wide).all()
 
 
+def test_intervals_without_a_width_hold_the_prediction(make_problem):
+    problem = make_problem(0, n=500, k=4)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y, np.full(500, 1e6))
+    proba = fitted.predict_proba(problem.proba)
+    lower, upper = fitted.predict_interval(problem.proba, level=1e-12)
+    assert ((lower <= proba) & (proba <= upper)).all()
+
+
 def test_intervals_by_finite_differences(make_problem):
     problem = make_problem(0, n=200, k=3)
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
@@ -191,7 +240,7 @@ def test_bad_prior(make_problem):
 def test_a_normalised_map_has_no_parameters(make_problem):
     problem = make_problem(0, n=60, k=3)
     fitted = BayesianDirichletCalibrator(prior="fixed").fit(problem.proba, problem.y)
-    for ask in (fitted.linear_parameters, fitted.canonical_parameters, fitted.explain):
+    for ask in (fitted.linear_parameters, fitted.canonical_parameters):
         with pytest.raises(ValueError, match=r"`prior` must be 'learned'.*got prior='fixed'"):
             ask()
 
@@ -204,10 +253,23 @@ def test_logits_and_probabilities_agree(make_problem):
     assert_allclose(a.predict_proba(problem.proba), b.predict_proba(problem.logits), atol=1e-7)
 
 
-def test_explanations_tell_of_the_map(make_problem):
-    problem = make_problem(0, n=2000, k=3)
-    text = str(BayesianDirichletCalibrator().fit(problem.proba, problem.y).explain())
-    assert "BayesianDirichletCalibrator" in text
+@pytest.mark.parametrize("prior", ["learned", "fixed"])
+def test_explanations_tell_of_the_map(prior, make_problem):
+    # Zeros of votes that are never wrong: without the softening they would be all that counts.
+    problem = make_problem(0, n=500, k=4, scale=2.0)
+    votes = np.random.default_rng(0).multinomial(50, problem.proba) / 50.0
+    y = np.where(votes[np.arange(500), problem.y] > 0.0, problem.y, votes.argmax(axis=1))
+    fitted = BayesianDirichletCalibrator(prior=prior).fit(votes, y)
+    proba = fitted.predict_proba(votes)
+    explanation = fitted.explain()
+    assert "BayesianDirichletCalibrator" in str(explanation)
+    loss = -np.log(proba[np.arange(500), y]).mean()
+    assert_allclose(explanation.comparison.loss, loss, rtol=1e-5)
+    changed = (proba.argmax(axis=1) != votes.argmax(axis=1)).mean()
+    for each in (explanation, fitted.explain(votes)):
+        assert_allclose(each.decisions_changed, changed, atol=1e-6)
+        after = {effect.label: effect.after for effect in each.classes}
+        assert_allclose([after[j] for j in range(4)], proba.mean(axis=0), atol=1e-5)
 
 
 def test_better_than_default_dirichlet_where_rows_are_few(make_problem):

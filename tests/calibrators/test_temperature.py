@@ -50,3 +50,12 @@ def test_scores_that_point_away_end_near_uniform():
         fit = TemperatureScaling().fit(proba, [1, 0, 1])
     assert_allclose(fit.predict_proba(proba), 0.5, atol=1e-4)
     assert np.isfinite(fit.temperature_)
+
+
+@pytest.mark.parametrize("n", range(5, 30))
+def test_no_temperature_is_negative(n):
+    # A mean of n times ln 2 may be below ln 2 by rounding: that is no row that is right.
+    p = np.linspace(0.6, 0.9, n)
+    with pytest.warns(ConvergenceWarning, match="the order of the columns"):
+        fit = TemperatureScaling().fit(np.column_stack([1 - p, p]), [1] + [0] * (n - 1))
+    assert fit.temperature_ > 0.0

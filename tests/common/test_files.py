@@ -96,6 +96,14 @@ def test_labels_of_any_type(calibrator, labels, make_problem, through_a_file):
     assert loaded.predict(problem.proba).dtype == fitted.predict(problem.proba).dtype
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
+def test_one_class_has_all_rows(calibrator, configure, make_problem, through_a_file):
+    # Forty times a fortieth is more than one in floating point.
+    problem = make_problem(0, n=40, k=3)
+    configure(calibrator, classes=[0, 1, 2])
+    through_a_file(calibrator.fit(problem.proba, np.ones(40, dtype=int)))
+
+
 def test_truth_values(binary, make_problem, through_a_file):
     problem = make_problem(0, n=200, k=2)
     loaded = through_a_file(binary.fit(problem.proba, problem.y == 1))
@@ -119,7 +127,7 @@ def test_what_was_loaded_can_be_used_like_the_original(scaled, through_a_file):
     calibrator, make = scaled
     X, y = make(0, n=300, k=3)
     loaded = through_a_file(calibrator.fit(X, y))
-    if hasattr(calibrator, "coef_") and getattr(calibrator, "prior", "learned") != "fixed":
+    if hasattr(calibrator, "coef_"):
         assert str(loaded.explain()) == str(calibrator.explain())
         assert str(loaded.explain(X)) == str(calibrator.explain(X))
     if hasattr(calibrator, "predict_interval"):

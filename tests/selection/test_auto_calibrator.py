@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
 
 from dircal import (
     AutoCalibrator,
@@ -79,6 +80,20 @@ def test_losses_are_those_of_folds_that_were_not_fitted(calibrated):
         for fit, score in folds
     ]
     assert_allclose(auto.table_["log_loss"], [np.mean(by_hand)], rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_are_scored_again_are_no_new_rows(weighted, calibrated):
+    q, y = calibrated
+    weight = np.linspace(0.5, 1.5, 300) if weighted else None
+    folds = list(KFold(3, shuffle=True, random_state=0).split(q[:300]))
+    candidates = [IdentityCalibrator(), TemperatureScaling()]
+    once, often = (
+        AutoCalibrator(calibrators=candidates, cv=cv).fit(q[:300], y[:300], weight).table_
+        for cv in (folds, 10 * folds)
+    )
+    for column in ("log_loss", "difference", "standard_error", "harm"):
+        assert_allclose(often[column], once[column], rtol=1e-9, atol=1e-15)
 
 
 def test_the_order_of_the_list_decides_between_equals(calibrated):

@@ -1,6 +1,7 @@
 """Bayesian Dirichlet calibration: a full map whose freedom is learned from the rows."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,8 +30,8 @@ from dircal.core import (
     rest_of_proba,
     row_slices,
     softmax,
+    uniform_share,
 )
-from dircal.explanation import Explanation
 from dircal.parameters import LinearParameters
 
 __all__ = ["BayesianDirichletCalibrator"]
@@ -68,7 +69,8 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
     intercept_ : array of shape (n_classes,)
         The vector b.
     temperature_ : float
-        The temperature t of the softening, and of the map that the prior is centred on.
+        The temperature t of the softening: the best one, or a lower one where rows are nearly
+        uniform or point away from the labels, see the Notes.
     smoothing_ : float
         The share u of the uniform distribution, 1 / (n + 1).
     precisions_ : dict
@@ -121,9 +123,11 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
     equally far. Up to 25 classes :math:`\gamma` is exact; beyond, blocks of the Hessian that belong
     to 16 of the classes stand for all.
 
-    Where scores point away from the labels t grows without bound, and softening would wipe them
-    out. So :math:`\ln q` is never divided by more than leaves a standard deviation of one within a
-    row, and the centre of W is that much less than I.
+    Scores that hardly differ within a row, or that point away from the labels so that the best
+    temperature :math:`t^*` grows without bound, would be wiped out by the softening. So
+    ``"learned"`` never divides :math:`\ln q` by more than leaves a standard deviation of one
+    within a row. Where that makes t lower than :math:`t^*`, the centre of W is
+    :math:`t / t^* \cdot I` in place of I: the map at the centre is the best temperature again.
 
     A floor that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
     the best; beyond 25 classes it is that of `TemperatureScaling`.
@@ -197,28 +201,6 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
             W is ``coef_`` divided by ``temperature_`` and b is ``intercept_``. It is close to the
             map where probabilities are well above ``smoothing_``.
         """
-        self._refuse_normalised()
-        structure, params = self._structure_and_params()
-        weights = structure.unpack(params)
-        return LinearParameters(weights[:, :-1], weights[:, -1])
-
-    def explain(self, X: ArrayLike | None = None) -> Explanation:
-        """What the fitted map corrects, without its softening, in sentences and a small table.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_classes), optional
-            Rows on which the effects are measured; by default the fitting rows.
-
-        Returns
-        -------
-        explanation : Explanation
-            Print it to read it; its attributes hold the numbers.
-        """
-        self._refuse_normalised()
-        return super().explain(X)
-
-    def _refuse_normalised(self) -> None:
         check_is_fitted(self)
         if self._normalised:
             raise ValueError(
@@ -226,6 +208,7 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
                 "probabilities that are normalised again, which is no linear map of ln q; got "
                 "prior='fixed'. Fit with prior='learned', or take `coef_` and `intercept_`."
             )
+        return LinearParameters(self.coef_ / self.temperature_, self.intercept_)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Credible intervals of the calibrated probabilities.
@@ -260,8 +243,9 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
                     odds = np.where(
                         proba > 0.5, np.log(proba) - np.log(rest_of_proba(proba)), logit(proba)
                     )
-                ends[0, part] = expit(odds - spread).T
-                ends[1, part] = expit(odds + spread).T
+                # The way through the odds and back may miss the last digit.
+                ends[0, part] = np.minimum(expit(odds - spread), proba).T
+                ends[1, part] = np.maximum(expit(odds + spread), proba).T
         return ends[0], ends[1]
 
     def _check_parameters(self) -> None:
@@ -282,13 +266,13 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         )
         soft, around, slope = prior.around(rows, start.floor, float(temperature.params[0]))
         fit = fit_groups(soft, around, learn=learn, tol=self.tol, max_iter=self.max_iter)
-        structure = Full(k, k)
+        structure, uniform = Full(k, k), uniform_share(rows.total_weight)
         weights = structure.unpack(fit.solution.params)
         fitted = {
             "coef_": weights[:, :-1].copy(),
             "intercept_": weights[:, -1].copy(),
             "temperature_": 1.0 / slope,
-            "smoothing_": 1.0 / (rows.total_weight + 1.0),
+            "smoothing_": uniform,
             "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
             "effective_parameters_": dict(zip(GROUPS, fit.effective.tolist(), strict=True)),
             "log_evidence_": fit.log_evidence,
@@ -298,9 +282,13 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
             "_normalised": prior.normalised,
             "_posterior": fit.posterior,
         }
-        weights[:, :-1] *= slope
         record = self._remember(
-            floored, structure, structure.pack(weights), fit.solution.loss, temperature
+            floored,
+            structure,
+            fit.solution.params,
+            fit.solution.loss,
+            temperature,
+            Softening(None, -np.inf, slope, uniform, prior.normalised),
         )
         return fitted | {"_record": record}
 
@@ -311,17 +299,15 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
 
     def _structure_and_params(self) -> tuple[Structure, FloatArray]:
         structure = Full(len(self.classes_), len(self.classes_))
-        W = self.coef_ / self.temperature_
-        return structure, structure.pack(np.column_stack([W, self.intercept_]))
+        return structure, structure.pack(np.column_stack([self.coef_, self.intercept_]))
+
+    def _softening(self) -> Softening:
+        slope = 1.0 / self.temperature_
+        return Softening(None, -np.inf, slope, self.smoothing_, self._normalised)
 
     def _reader(self, columns: IntArray | None) -> Reader:
-        soften = Softening(
-            self._transform(),
-            log_of_floor(self.clip_),
-            1.0 / self.temperature_,
-            self.smoothing_,
-            self._normalised,
-        )
+        log_floor = log_of_floor(self.clip_)
+        soften = replace(self._softening(), transform=self._transform(), log_floor=log_floor)
         return Reader(soften, columns)
 
     def _map(self) -> Callable[[FloatArray], FloatArray]:

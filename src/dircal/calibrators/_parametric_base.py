@@ -15,6 +15,7 @@ from dircal.core import (
     Effects,
     Reader,
     Rows,
+    Softening,
     Solution,
     Source,
     Status,
@@ -147,6 +148,7 @@ class AbstractParametricCalibrator(AbstractMapCalibrator):
             params,
             1.0 / record.comparison.temperature,
             len(self.classes_),
+            self._softening(),
         )
         return make_explanation(
             name, "the given rows", len(inputs), effects, self.classes_, None, record.comparison
@@ -172,6 +174,7 @@ class AbstractParametricCalibrator(AbstractMapCalibrator):
         params: FloatArray,
         loss: float,
         temperature: Solution,
+        soften: Softening | None = None,
     ) -> FitRecord:
         """What `explain` will need of the fitting rows."""
         slope = float(temperature.params[0])
@@ -179,6 +182,8 @@ class AbstractParametricCalibrator(AbstractMapCalibrator):
         observed = np.zeros(rows.n_classes)
         for chunk in rows.source:
             np.add.at(observed, chunk.labels, chunk.weight)
+        # Shares that were added up may miss one by rounding.
+        observed /= observed.sum()
         effects: Effects | None = None
         uncalibrated, tempered = None, temperature.loss
         if more > 0:
@@ -190,6 +195,7 @@ class AbstractParametricCalibrator(AbstractMapCalibrator):
                 params,
                 slope,
                 rows.n_classes,
+                soften,
             )
             uncalibrated, tempered, loss = effects.losses
         ratio = 2.0 * rows.total_weight * (tempered - loss)
@@ -198,7 +204,11 @@ class AbstractParametricCalibrator(AbstractMapCalibrator):
 
     @abstractmethod
     def _structure_and_params(self) -> tuple[Structure, FloatArray]:
-        """The fitted map of the scores."""
+        """The fitted map of the scores, or of softened ones."""
+
+    def _softening(self) -> Softening | None:
+        """How scores are softened before the map, if they are."""
+        return None
 
     def _transform(self) -> Callable[[FloatArray], FloatArray] | None:
         if self.input_scale == "probability":

@@ -81,7 +81,7 @@ from dircal.core._simplex import (
     sums_of_columns,
 )
 from dircal.core._smooth import grid_cells, smooth_error, smoothed
-from dircal.core._soften import Softening, softened
+from dircal.core._soften import Softening, softened, uniform_share
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
 from dircal.core._temperature import TemperatureFit, definite_temperature, fit_temperature
@@ -184,5 +184,6 @@ __all__ = [
     "tilt_of_targets",
     "towards_identity",
     "two_sided",
+    "uniform_share",
     "used_part",
 ]

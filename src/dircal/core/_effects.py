@@ -1,6 +1,6 @@
 """What a linear map does to rows, beyond what one temperature would do."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,15 +63,20 @@ def measure_effects(
     params: FloatArray,
     slope: float,
     n_classes: int,
+    soften: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Effects:
-    """Run over rows whose scores have no floor yet; ``slope`` is that of the temperature map."""
+    """Run over rows whose scores have no floor yet; ``slope`` is that of the temperature map.
+
+    ``soften`` makes of scores, in place, what the map reads; without it, it reads the scores.
+    """
     means = np.zeros((3, n_classes))
     share, contested, lead, moved, flipped = np.zeros((5, n_classes, n_classes))
     losses = np.zeros(3)
     changed = 0.0
     for chunk in chunks:
         scores, weight = floored(chunk.scores, log_floor), chunk.weight
-        logits = structure.logits(params.astype(scores.dtype, copy=False), scores)
+        reads = scores if soften is None else soften(scores.copy())
+        logits = structure.logits(params.astype(scores.dtype, copy=False), reads)
         row = np.arange(len(weight))
         leader, second = _top_two(chunk.scores)
         gap = scores[leader, row] - scores[second, row]

@@ -50,6 +50,8 @@ _ROUNDS_OF_ESTIMATES = 4
 _BLOCKS = 16
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
+# Rounding errors of the curvature, as a part of the summed squares of the scores.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,9 @@ class Curvature:
     leave out what ties classes together. That is least by a factor of 1 - 1/k: the common shift of
     all classes, about which rows say nothing. So blocks are divided by this share, and what they
     determine is multiplied by it, which is exact where all classes are equally probable.
+
+    In directions that no row has, such as the common shift of all classes, the Hessian is nothing
+    but rounding errors. Precisions are held above these, at ``least``.
     """
 
     blocks: FloatArray
@@ -92,6 +97,7 @@ class Curvature:
     sizes: FloatArray
     squares: FloatArray
     share: float
+    least: float = 0.0
 
     def effective(self, precisions: FloatArray) -> FloatArray:
         """Number of entries (3,) that the rows determine."""
@@ -116,9 +122,10 @@ class Curvature:
             inverse = self._inverse(precisions)
             moved = np.einsum("cij,cj->ci", inverse, pull)
             last = precisions
-            precisions = (self._effective(last, inverse) + 2.0 * _STRENGTH) / (
+            best = (self._effective(last, inverse) + 2.0 * _STRENGTH) / (
                 squares * self._by_group(moved**2) + 2.0 * _STRENGTH / mode
             )
+            precisions = np.maximum(best, self.least)
             if np.abs(np.log(precisions / last)).max() <= tolerance:
                 break
         return precisions
@@ -149,7 +156,7 @@ def fit_groups(
     Rounds of two: the optimum for given precisions, then the best precisions for its curvature.
     """
     ground = _Ground(rows, prior.slope, max(tol, _LOOSE), max_iter)
-    precisions, n_iter = prior.mode, 0
+    precisions, n_iter = np.maximum(prior.mode, ground.least), 0
     inside = _FIRST_TOLERANCE
     for _ in range(ground.n_rounds if learn else 0):
         n_iter += ground.go(precisions)
@@ -178,10 +185,11 @@ def evidence_of_one_step(rows: Rows, prior: GroupPrior) -> float:
     """Logarithm of the evidence, with the loss around the centre taken as a parabola."""
     ground, n = _Ground(rows, prior.slope, 0.0, 1), rows.total_weight
     gradient = n * ground.walk.gradient
-    factor = cho_factor(ground.system(prior.mode), lower=True, check_finite=False)
+    precisions = np.maximum(prior.mode, ground.least)
+    factor = cho_factor(ground.system(precisions), lower=True, check_finite=False)
     gained = 0.5 * float(gradient @ cho_solve(factor, gradient, check_finite=False))
     log_determinant = 2.0 * float(np.log(factor[0].diagonal()).sum())
-    of_prior = float(np.log(prior.mode[ground.group]).sum())
+    of_prior = float(np.log(precisions[ground.group]).sum())
     return gained - n * ground.walk.loss + 0.5 * (of_prior - log_determinant)
 
 
@@ -194,6 +202,7 @@ class _Ground:
         self.structure = Full(k, k)
         self.group = group_of_entries(k)
         self.slope = slope
+        self.least = _ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.centre = slope * np.eye(k, k + 1)
         start = self.structure.pack(self.centre)
         self.walk = Walk(rows, self.structure, start, False, tol, max_iter)
@@ -229,7 +238,7 @@ class _Ground:
             small = replace(self.walk.likelihood, rows=self.rows.in_single())
             blocks = n / share * small.blocks_of_classes(self.walk.params, self.chosen)
             group, theta = group[self.chosen], theta[self.chosen]
-        return Curvature(blocks, group, theta, precisions, sizes, squares, share)
+        return Curvature(blocks, group, theta, precisions, sizes, squares, share, self.least)
 
     def system(self, precisions: FloatArray) -> FloatArray:
         """The whole Hessian, where it is formed, plus the precisions."""

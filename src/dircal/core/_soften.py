@@ -8,7 +8,9 @@ import numpy as np
 from dircal._typing import FloatArray
 from dircal.core._rows import Reader, Rows, floored, log_of_floor
 
-__all__ = ["Softening", "softened"]
+__all__ = ["Softening", "softened", "uniform_share"]
+
+_MOST = 1.0 - float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,17 @@ class Softening:
         return block
 
 
-def softened(rows: Rows, floor: float, slope: float, *, normalised: bool) -> Rows:
-    """The same rows with a floor, a temperature and, with n rows, a uniform share of 1 / (n + 1).
+def uniform_share(n: float) -> float:
+    """The share of the uniform distribution for ``n`` rows: 1 / (n + 1), but never all.
 
     That is the rule of succession for the event that a prediction without doubt was wrong.
     """
+    return min(1.0 / (n + 1.0), _MOST)
+
+
+def softened(rows: Rows, floor: float, slope: float, *, normalised: bool) -> Rows:
+    """The same rows with a floor, a temperature and a share of the uniform distribution."""
     read = rows.source.read
-    uniform = 1.0 / (rows.total_weight + 1.0)
+    uniform = uniform_share(rows.total_weight)
     soften = Softening(read.transform, log_of_floor(floor), slope, uniform, normalised)
     return Rows(replace(rows.source, read=Reader(soften, read.columns)))

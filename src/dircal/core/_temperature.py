@@ -27,21 +27,20 @@ _ZERO_SLOPE = 1e-6
 
 @dataclass(frozen=True)
 class TemperatureFit:
-    """The best slope 1/t as a solution, and the loss of each row at the last point looked at."""
+    """The best slope 1/t as a solution, and the loss of each row at the last point looked at.
+
+    With ``every_row_right`` the best slope is infinite, and not zero: larger ones are always
+    better.
+    """
 
     solution: Solution
     row_losses: SmallFloatArray
+    every_row_right: bool = False
 
     @property
     def slope(self) -> float:
         """Slope 1/t."""
         return float(self.solution.params[0])
-
-    @property
-    def every_row_right(self) -> bool:
-        """Whether the best slope is infinite, and not zero: larger ones are always better."""
-        endless = self.solution.status is Status.AT_INFINITY
-        return endless and bool(self.solution.loss < np.log(2.0))
 
 
 def fit_temperature(
@@ -126,11 +125,11 @@ def _search(
         factor = _newton_factor(gradient, curvature, slope)
         if promised <= tol:
             # Every row right: a larger slope is always better, and none is best.
-            endless = float(at.row_losses.max()) < np.log(2.0)
+            endless = bool(at.row_losses.max() < np.log(2.0))
             status = Status.AT_INFINITY if endless else Status.CONVERGED
             params = np.array([slope if endless else slope * factor])
             found = Solution(params, at.loss - promised, n_iter, n_passes, status)
-            return TemperatureFit(found, at.row_losses)
+            return TemperatureFit(found, at.row_losses, endless)
         if gradient < 0.0:
             low, n_up = slope, n_up + 1
             # Down an exponential tail Newton's steps hardly shorten, near an optimum they do.

@@ -45,7 +45,8 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
         `BayesianDirichletCalibrator`.
     cv : int, splitter or iterable of pairs, default=5
         Number of folds, dealt at random with a fixed seed; or a splitter of scikit-learn; or pairs
-        of indices (rows to fit, rows to score).
+        of indices (rows to fit, rows to score). Of a row that is scored several times, the mean
+        counts, once.
     input_scale : {"probability", "logit"}, default="probability"
         What `X` holds.
     classes : sequence, optional
@@ -189,9 +190,9 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         held_out = np.concatenate([rows for _, rows in splits])
         judge = _Judge(data, held_out)
-        losses = [_cross_fitted(each, data, splits) for each in candidates]
+        losses = [judge.by_row(_cross_fitted(each, data, splits)) for each in candidates]
         identity = IdentityCalibrator(input_scale=self.input_scale)
-        uncalibrated = _cross_fitted(identity, data, splits)
+        uncalibrated = judge.by_row(_cross_fitted(identity, data, splits))
         best = int(np.argmin([judge.mean(each) for each in losses]))
         from_best = [judge.compare(each, losses[best]) for each in losses]
         harm = [_above_zero(judge.compare(each, uncalibrated)) for each in losses]
@@ -222,12 +223,22 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
 
 
 class _Judge:
-    """Means and paired comparisons of losses on the rows that were kept back."""
+    """Means and paired comparisons of losses on the rows that were kept back.
 
-    def __init__(self, data: LabelledScores, rows: npt.NDArray[np.intp]) -> None:
+    ``scored`` are these rows in the order of the folds. A row that several folds keep back is one
+    row with a mean loss: to score it again makes no second one of it.
+    """
+
+    def __init__(self, data: LabelledScores, scored: npt.NDArray[np.intp]) -> None:
+        rows, self.place, self.times = np.unique(scored, return_inverse=True, return_counts=True)
         weight = data.sample_weight
         self.weight = None if weight is None else weight[rows]
         self.n = float(len(rows)) if self.weight is None else float(self.weight.sum())
+
+    def by_row(self, losses: FloatArray) -> FloatArray:
+        """Loss of each row, from losses in the order of the folds."""
+        of_rows: FloatArray = np.bincount(self.place, losses) / self.times
+        return of_rows
 
     def mean(self, losses: FloatArray) -> float:
         """Weighted mean."""
