@@ -9,7 +9,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-bare test-long check format docs bench quality paper-uci clean
+.PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,17 +19,26 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/$(PIP) --editable ".[cli]"
+	$(BIN)/$(PIP) --editable ".[cli,report]"
 	@touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
-demo: $(VENV)/.installed  ## calibrate real classifiers and show what changed
+demo: $(VENV)/.installed  ## calibrate real classifiers, show what changed, write a report
 	@$(BIN)/dircal demo
 
-test: $(VENV)/.installed-dev  ## run the whole suite, docs examples included
+browser:  ## install Chromium for the tests of the report, where that is possible
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Chromium for the tests of the report ..."; \
+		{ apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 \
+			--yes --no-install-recommends chromium; } >/dev/null 2>&1 \
+		|| echo "Chromium could not be installed: the tests in a browser are skipped."; \
+	else echo "There is no Chromium, and only root can install it: the tests in a browser are skipped."; fi
+
+test: $(VENV)/.installed-dev browser  ## run the whole suite, docs examples included
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
 $(VENV)-bare/.installed: pyproject.toml constraints.txt
@@ -60,6 +69,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/pages.py
 
 $(VENV)/.installed-experiments: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"

@@ -53,6 +53,7 @@ from dircal.parameters import (
     LinearParameters,
 )
 from dircal.persistence import load, save
+from dircal.report import Report
 from dircal.selection import AutoCalibrator, CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "OneVsRestCalibrator",
     "PairedComparison",
     "PlattCalibrator",
+    "Report",
     "ScoreTest",
     "TemperatureScaling",
     "VectorScaling",

@@ -9,7 +9,17 @@ import numpy as np
 
 import dircal
 
-for extra in ("click", "rich", "pandas", "polars", "matplotlib", "pytest", "onnx", "torch"):
+for extra in (
+    "click",
+    "rich",
+    "pandas",
+    "polars",
+    "matplotlib",
+    "jinja2",
+    "pytest",
+    "onnx",
+    "torch",
+):
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed: not a bare environment"
 
 rng = np.random.default_rng(0)
@@ -41,6 +51,17 @@ try:
 except ModuleNotFoundError as error:
     advice = str(error)
 assert "pip install 'dircal[plots]'" in advice, advice
+
+report = dircal.Report.from_predictions(
+    y, proba, calibrators=dircal.TemperatureScaling(), n_resamples=100
+)
+assert report.to_dict()["data"]["n_rows"] == 200
+advice = ""
+try:
+    report.to_html()
+except ModuleNotFoundError as error:
+    advice = str(error)
+assert "pip install 'dircal[report]'" in advice, advice
 
 command = [sys.executable, "-c", "from dircal.cli import main; main()"]
 refused = subprocess.run(command, capture_output=True, text=True, check=False)

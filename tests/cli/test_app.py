@@ -8,9 +8,14 @@ from dircal import __version__, calibrators
 from dircal.cli._app import app
 
 
-def test_demo_shows_every_calibrator_before_and_after():
+def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
+    # The report is where the last line says.
+    page = tmp_path / "dircal-report.html"
+    assert result.output.splitlines()[-1] == page.as_uri()
+    assert "Gaussian naive Bayes on handwritten digits" in page.read_text(encoding="utf-8")
     for name in ["uncalibrated", *calibrators.__all__]:
         # Twice for each of three classifiers: the measures, and how sure we are of them.
         shown = name.removesuffix("Calibrator")

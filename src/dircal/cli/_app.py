@@ -1,10 +1,13 @@
 """The commands."""
 
+from pathlib import Path
+
 import click
 from rich.console import Console
 
 from dircal import __version__
 from dircal.cli._demo import DATASET, run_classifiers
+from dircal.cli._demo_report import REPORT, write_report
 from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
 from dircal.cli._reproduce import run_experiment
 
@@ -22,13 +25,17 @@ def demo() -> None:
     """Calibrate real classifiers on real data and show what changed.
 
     Trains three classifiers on scikit-learn's handwritten digits, fits every calibrator on rows
-    that the classifiers have not seen, and measures on a third part.
+    that the classifiers have not seen, and measures on a third part. The report of the first
+    classifier is written to dircal-report.html, in the folder where the command is run.
     """
     console = Console()
     show_introduction(console, DATASET)
+    results = []
     for result in run_classifiers():
         show_classifier(console, result)
+        results.append(result)
     show_reading(console)
+    write_report(console, results[0], Path(REPORT))
 
 
 @app.group(epilog="Example: dircal reproduce uci --quick")

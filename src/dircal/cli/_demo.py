@@ -45,7 +45,8 @@ class ClassifierResult:
     """One classifier with all its calibrators, beside no calibration.
 
     ``pvalues`` are those of the tests of the confidence and of the classes, by calibrator. The
-    explanation and the floor are those of the Dirichlet map.
+    explanation and the floor are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
+    that the classifier was not trained on.
     """
 
     name: str
@@ -53,6 +54,8 @@ class ClassifierResult:
     pvalues: dict[str, tuple[float, float]]
     explanation: Explanation
     clip: float
+    y_true: LabelArray
+    y_prob: FloatArray
 
 
 def run_classifiers() -> Iterator[ClassifierResult]:
@@ -99,7 +102,7 @@ def _calibrate(
         )
         dirichlet = maps["DirichletCalibrator"].fit(proba[fitting], y[fitting])
     pvalues = {one: _pvalues(y[testing], table.probabilities[one]) for one in table.probabilities}
-    return ClassifierResult(name, table, pvalues, dirichlet.explain(), dirichlet.clip_)
+    return ClassifierResult(name, table, pvalues, dirichlet.explain(), dirichlet.clip_, y, proba)
 
 
 def _for_many_classes(calibrator: Any) -> Any:

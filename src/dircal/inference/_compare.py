@@ -1,23 +1,20 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dircal._parameter_checks import check_random_state
 from dircal._progress import Progress
-from dircal._typing import ArrayLike, FloatArray
+from dircal._typing import ArrayLike
 from dircal._validation import check_fit
 from dircal.calibrators import IdentityCalibrator
-from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
-from dircal.inference._comparison_base import UNCALIBRATED, Comparison, ComparisonRow
-from dircal.inference._draws_base import Draws
+from dircal.inference._calibrators_base import check_calibrators
+from dircal.inference._comparison_base import UNCALIBRATED, Comparison
 from dircal.inference._measure_base import Measure, check_drawing, check_measure
-from dircal.inference._resampling_base import difference_of, draw_together, range_of
-from dircal.selection._base import check_calibrator
+from dircal.inference._table_base import label_of, tabulate_measures
 from dircal.selection._cross_fit_base import cross_fit, scored_rows
 from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits
 
@@ -118,7 +115,7 @@ def compare(
     check_cv(cv)
     rng = check_random_state(random_state)
     wanted = _check_measures(_MEASURES if measures is None else measures)
-    named = _check_calibrators(calibrators)
+    named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     data = check_fit(X, y, None, classes=classes, input_scale=scale)
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
@@ -133,7 +130,7 @@ def compare(
             complaints[name] = tuple(message for message, _ in told)
             for message, category in told:
                 warn(f"{name}: {message}", category)
-    table = _tabulate(
+    table = tabulate_measures(
         wanted,
         data.classes[data.labels[rows]],
         probabilities,
@@ -145,41 +142,6 @@ def compare(
     return Comparison(tuple(table), level, probabilities, rows, complaints)
 
 
-def _check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
-    """Calibrators by name, that read the same scale."""
-    if isinstance(calibrators, Mapping):
-        named = dict(calibrators)
-    elif isinstance(calibrators, Iterable) and not isinstance(calibrators, str):
-        given = list(calibrators)
-        named = {type(one).__name__: one for one in given}
-        if len(named) < len(given):
-            raise ValueError(
-                "`calibrators` holds two of one class, which would have one name. "
-                "Pass a dict: {'weak': ..., 'strong': ...}."
-            )
-    else:
-        raise ValueError(
-            f"`calibrators` must be a dict or a list of calibrators; got {calibrators!r}. "
-            "Pass for example [TemperatureScaling(), DirichletCalibrator()]."
-        )
-    if not named:
-        raise ValueError("`calibrators` is empty. Pass at least one, as [TemperatureScaling()].")
-    for name, calibrator in named.items():
-        if not isinstance(name, str) or name == UNCALIBRATED:
-            raise ValueError(
-                f"`calibrators` must have names that are text, and not {UNCALIBRATED!r}, the name "
-                f"of no calibration; got {name!r}. Call it something else."
-            )
-        check_calibrator(calibrator, f"calibrators[{name!r}]")
-    scales = {name: calibrator.input_scale for name, calibrator in named.items()}
-    if len({*scales.values()}) > 1:
-        raise ValueError(
-            f"`calibrators` do not read the same scale: {scales}. Compare those that read "
-            "probabilities, or those that read logits."
-        )
-    return named
-
-
 def _check_measures(measures: Any) -> list[Measure]:
     """Measures that can be told apart."""
     if isinstance(measures, str) or not isinstance(measures, Iterable):
@@ -188,7 +150,7 @@ def _check_measures(measures: Any) -> list[Measure]:
             "Pass for example ['log_loss', 'brier_score']."
         )
     wanted = [check_measure(measure) for measure in measures]
-    labels = [_label(measure) for measure in wanted]
+    labels = [label_of(measure) for measure in wanted]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice or not wanted:
         what = f"has two called {twice[0]!r}" if twice else "is empty"
@@ -196,42 +158,3 @@ def _check_measures(measures: Any) -> list[Measure]:
             f"`measures` {what}. Pass at least one, each of another name or with other options."
         )
     return wanted
-
-
-def _tabulate(
-    measures: Sequence[Measure],
-    y_true: ArrayLike,
-    probabilities: dict[str, FloatArray],
-    classes: ArrayLike,
-    level: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[ComparisonRow]:
-    sure = [measure for measure in measures if measure.has_interval]
-    drawn = draw_together(sure, y_true, [*probabilities.values()], classes, n_resamples, rng)
-    before: dict[str, tuple[float, Draws | None]] = {}
-    for (name, proba), draws in zip(probabilities.items(), drawn, strict=True):
-        remaining = iter(draws)
-        for measure in measures:
-            value = measure(y_true, proba, classes=classes)
-            mine = next(remaining) if measure.has_interval else None
-            start, others = before.setdefault(_label(measure), (value, mine))
-            row = ComparisonRow(name, _label(measure), value, value - start)
-            if mine is not None:
-                found = range_of(mine, value, level)
-                row = replace(row, low=found.low, high=found.high)
-            if mine is not None and others is not None and name != UNCALIBRATED:
-                change = difference_of(mine, others, level)
-                row = replace(
-                    row,
-                    difference_low=change.low,
-                    difference_high=change.high,
-                    pvalue=change.pvalue,
-                )
-            yield row
-
-
-def _label(measure: Measure) -> str:
-    """Name of a measure with its options."""
-    options = ", ".join(f"{name}={value}" for name, value in measure.options.items())
-    return f"{measure.name}({options})" if options else measure.name

@@ -1,0 +1,45 @@
+"""Calibrators by name, as a comparison takes them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.inference._comparison_base import UNCALIBRATED
+from dircal.selection._base import check_calibrator
+
+__all__ = ["check_calibrators"]
+
+
+def check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
+    """Calibrators by name, that read the same scale."""
+    if isinstance(calibrators, Mapping):
+        named = dict(calibrators)
+    elif isinstance(calibrators, Iterable) and not isinstance(calibrators, str):
+        given = list(calibrators)
+        named = {type(one).__name__: one for one in given}
+        if len(named) < len(given):
+            raise ValueError(
+                "`calibrators` holds two of one class, which would have one name. "
+                "Pass a dict: {'weak': ..., 'strong': ...}."
+            )
+    else:
+        raise ValueError(
+            f"`calibrators` must be a dict or a list of calibrators; got {calibrators!r}. "
+            "Pass for example [TemperatureScaling(), DirichletCalibrator()]."
+        )
+    if not named:
+        raise ValueError("`calibrators` is empty. Pass at least one, as [TemperatureScaling()].")
+    for name, calibrator in named.items():
+        if not isinstance(name, str) or name == UNCALIBRATED:
+            raise ValueError(
+                f"`calibrators` must have names that are text, and not {UNCALIBRATED!r}, the name "
+                f"of no calibration; got {name!r}. Call it something else."
+            )
+        check_calibrator(calibrator, f"calibrators[{name!r}]")
+    scales = {name: calibrator.input_scale for name, calibrator in named.items()}
+    if len({*scales.values()}) > 1:
+        raise ValueError(
+            f"`calibrators` do not read the same scale: {scales}. Compare those that read "
+            "probabilities, or those that read logits."
+        )
+    return named

@@ -1,0 +1,5 @@
+"""One page about a model and its calibration. Writing it as HTML needs the extra ``report``."""
+
+from dircal.report._report import Report
+
+__all__ = ["Report"]

@@ -1,0 +1,129 @@
+"""The calibrators of a report, and the probabilities that they give to rows they have not seen."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._columns import show
+from dircal._typing import FloatArray, InputScale, LabelArray
+from dircal._validation import LabelledScores, check_option
+from dircal.calibrators import IdentityCalibrator
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.exceptions import warn
+from dircal.inference._calibrators_base import check_calibrators
+from dircal.inference._comparison_base import UNCALIBRATED
+from dircal.selection import AutoCalibrator
+from dircal.selection._base import take_rows
+from dircal.selection._cross_fit_base import cross_fit
+from dircal.selection._splits_base import Split
+
+__all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A calibrator of the user, and whether it is fitted already."""
+
+    name: str
+    calibrator: AbstractCalibrator
+    is_fitted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Probabilities (m, k) of the scored rows, in the sorted order of the classes."""
+
+    name: str
+    role: Literal["uncalibrated", "cross-fitted", "fitted"]
+    candidate: Candidate | None
+    proba: FloatArray = field(repr=False)
+    complaints: tuple[str, ...]
+
+
+def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidate]:
+    """Calibrators by name; the default one where there are none."""
+    check_option("input_scale", input_scale, ("probability", "logit"))
+    if calibrators is None:
+        calibrators = [AutoCalibrator(input_scale=input_scale)]
+    elif isinstance(calibrators, AbstractCalibrator):
+        calibrators = [calibrators]
+    named: Mapping[str, AbstractCalibrator] = check_calibrators(calibrators)
+    for name, calibrator in named.items():
+        if calibrator.input_scale != input_scale:
+            raise ValueError(
+                f"`calibrators` must read what `input_scale` says, {input_scale!r}; {name!r} has "
+                f"input_scale={calibrator.input_scale!r}. Set the same one in both."
+            )
+    return [Candidate(name, one, _is_fitted(one)) for name, one in named.items()]
+
+
+def check_classes(
+    candidates: list[Candidate], classes: Iterable[Any] | None, known: LabelArray | None = None
+) -> Any:
+    """Label of each column, as given or as a fitted calibrator knows it.
+
+    With the ``known`` classes of the rows, fitted calibrators of others are refused.
+    """
+    for one in candidates:
+        if not one.is_fitted:
+            continue
+        if known is not None and one.calibrator.classes_.tolist() != known.tolist():
+            raise ValueError(
+                f"`calibrators` must be fitted on the classes of the rows, {show(known)}; "
+                f"{one.name!r} was fitted on {show(one.calibrator.classes_)}. "
+                "Pass the rows of the same classes, or a calibrator that is not fitted."
+            )
+        if classes is None:
+            classes = one.calibrator.column_classes_
+    return classes
+
+
+def predict(
+    candidates: list[Candidate],
+    data: LabelledScores,
+    splits: list[Split],
+    rows: npt.NDArray[np.intp],
+    begin: Callable[[str], None],
+    advance: Callable[[int], None],
+) -> list[Predicted]:
+    """Probabilities of the ``rows``, as they are first: out of fold, or from a fitted map."""
+    scored = take_rows(data, rows)
+    identity = IdentityCalibrator(input_scale=candidates[0].calibrator.input_scale)
+    as_they_are = identity._fit_checked(scored)._apply(scored.inputs, scored.column_classes)
+    found = [Predicted(UNCALIBRATED, "uncalibrated", None, as_they_are, ())]
+    for one in candidates:
+        begin(f"calibrating with {one.name}")
+        if one.is_fitted:
+            proba = one.calibrator._apply(scored.inputs, scored.column_classes)
+            found.append(Predicted(one.name, "fitted", one, proba, ()))
+            advance(1)
+            continue
+        argument = f"calibrators[{one.name!r}]"
+        proba, told = cross_fit(one.calibrator, data, splits, advance, argument)
+        for message, category in told:
+            warn(f"{one.name}: {message}", category)
+        messages = tuple(message for message, _ in told)
+        found.append(Predicted(one.name, "cross-fitted", one, proba, messages))
+    return found
+
+
+def fit_on_all(candidate: Candidate, data: LabelledScores) -> AbstractCalibrator:
+    """The map that a user would go on with: the fitted one, or one fitted on all rows."""
+    if candidate.is_fitted:
+        return candidate.calibrator
+    copy: AbstractCalibrator = clone(candidate.calibrator)
+    return copy._fit_checked(data)
+
+
+def _is_fitted(calibrator: AbstractCalibrator) -> bool:
+    try:
+        check_is_fitted(calibrator)
+    except NotFittedError:
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""What a map does to decisions: how many, which confusions, and some rows to look at."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import FloatArray, IntArray, LabelArray
+from dircal.plots import ConfusionChangeDisplay
+from dircal.report._summary import Changes, Confusion, Example, Share
+
+__all__ = ["summarise_changes"]
+
+_TOLD = 8
+# Classes that an example lists, besides the true one.
+_LISTED = 4
+
+
+def summarise_changes(
+    before: FloatArray,
+    after: FloatArray,
+    labels: IntArray,
+    weight: FloatArray | None,
+    classes: LabelArray,
+    names: Sequence[str],
+    rows: npt.NDArray[np.intp],
+) -> Changes:
+    """Decisions ``before`` and ``after`` (m, k) of rows whose numbers are ``rows``."""
+    called, recalled = before.argmax(axis=1), after.argmax(axis=1)
+    flipped = called != recalled
+    fixed = flipped & (recalled == labels)
+    spoiled = flipped & (called == labels)
+    each = np.ones(len(labels)) if weight is None else weight
+    confusion = ConfusionChangeDisplay.from_predictions(
+        classes[labels], before, after, sample_weight=weight, classes=classes
+    )
+    return Changes(
+        float(each.sum()),
+        float(each[flipped].sum()),
+        float(each[fixed].sum()),
+        float(each[spoiled].sum()),
+        tuple(_confusions(confusion, names, -1)),
+        tuple(_confusions(confusion, names, +1)),
+        tuple(tuple(row) for row in confusion.change.tolist()),
+        tuple(_examples(before, after, labels, names, rows)),
+    )
+
+
+def _confusions(
+    confusion: ConfusionChangeDisplay, names: Sequence[str], sign: int
+) -> Iterator[Confusion]:
+    """Mistakes that become rarer (-1) or more frequent (+1), those that change most first."""
+    grown = sign * confusion.change
+    np.fill_diagonal(grown, 0.0)
+    order = np.argsort(-grown, axis=None, kind="stable")[:_TOLD]
+    for i, j in zip(*np.unravel_index(order, grown.shape), strict=True):
+        # Sums of weights are rounded.
+        if grown[i, j] > 1e-9 * confusion.after.sum():
+            before, after = float(confusion.before[i, j]), float(confusion.after[i, j])
+            yield Confusion(names[i], names[j], before, after)
+
+
+def _examples(
+    before: FloatArray,
+    after: FloatArray,
+    labels: IntArray,
+    names: Sequence[str],
+    rows: npt.NDArray[np.intp],
+) -> Iterator[Example]:
+    """Rows that show what the map does, each another kind of it."""
+    at = np.arange(len(labels))
+    gain = after[at, labels] - before[at, labels]
+    called, recalled = before.argmax(axis=1), after.argmax(axis=1)
+    right, right_after = called == labels, recalled == labels
+    fall = before.max(axis=1) - after.max(axis=1)
+    moved = np.abs(after - before).sum(axis=1)
+    middle = -np.abs(moved - np.median(moved))
+    kinds = (
+        ("A mistake that is put right", gain, ~right & right_after),
+        ("A right answer that is spoiled", -gain, right & ~right_after),
+        ("Sure and wrong, and less sure now", fall, ~right & ~right_after & (fall > 0)),
+        ("Right, and surer now", -fall, right & right_after & (fall < 0)),
+        ("Right, and less sure now", fall, right & right_after & (fall > 0)),
+        ("An ordinary row: half of the others change more", middle, np.ones(len(at), dtype=bool)),
+    )
+    shown: set[int] = set()
+    for why, size, fits in kinds:
+        fitting = np.flatnonzero(fits)
+        if len(fitting) == 0:
+            continue
+        i = int(fitting[size[fitting].argmax()])
+        if i not in shown:
+            shown.add(i)
+            yield _example(why, before[i], after[i], int(labels[i]), names, int(rows[i]))
+
+
+def _example(
+    why: str, before: FloatArray, after: FloatArray, label: int, names: Sequence[str], row: int
+) -> Example:
+    order = np.argsort(-np.maximum(before, after), kind="stable").tolist()
+    listed = order[:_LISTED]
+    if label not in listed:
+        listed.append(label)
+    shares = tuple(Share(names[j], float(before[j]), float(after[j]), j == label) for j in listed)
+    rest = [j for j in order if j not in listed]
+    return Example(row, why, shares, float(before[rest].sum()), float(after[rest].sum()))

@@ -1,0 +1,57 @@
+"""Each class before and after the map."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.metrics._base import Predictions
+from dircal.plots._base import plain
+from dircal.report._diagrams import class_diagrams
+from dircal.report._summary import ClassSummary
+
+__all__ = ["summarise_classes"]
+
+
+def summarise_classes(
+    before: Predictions, after: Predictions, names: Sequence[str], level: float
+) -> tuple[ClassSummary, ...]:
+    """A summary of each class, in the sorted order of the labels."""
+    diagrams = [class_diagrams(one, names, level) for one in (before, after)]
+    count, mean_before, hits_before = _sums(before)
+    _, mean_after, hits_after = _sums(after)
+    total = count.sum()
+    recalls = [
+        np.divide(hits, count, out=np.full_like(count, np.nan), where=count > 0)
+        for hits in (hits_before, hits_after)
+    ]
+    return tuple(
+        ClassSummary(
+            name,
+            float(count[j]),
+            float(count[j] / total),
+            float(mean_before[j] / total),
+            float(mean_after[j] / total),
+            diagrams[0][j].error,
+            diagrams[1][j].error,
+            plain(recalls[0][j]),
+            plain(recalls[1][j]),
+            diagrams[0][j],
+            diagrams[1][j],
+        )
+        for j, name in enumerate(names)
+    )
+
+
+def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For each class its rows, the sum of its probabilities, and its rows that are called so."""
+    k = predictions.n_classes
+    count, said, hits = np.zeros(k), np.zeros(k), np.zeros(k)
+    for block in predictions:
+        m = len(block.labels)
+        weight = np.ones(m) if block.weight is None else block.weight
+        right = block.proba.argmax(axis=0) == block.labels
+        count += np.bincount(block.labels, weight, minlength=k)
+        hits += np.bincount(block.labels[right], weight[right], minlength=k)
+        said += block.proba @ weight
+    return count, said, hits

@@ -1,0 +1,58 @@
+"""What the map itself says: its sentences and its canonical parameters."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dircal._typing import LabelArray
+from dircal.calibrators import IdentityCalibrator
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.explanation import Explanation
+from dircal.plots._maps_base import canonical_of
+from dircal.report._summary import MapSummary
+from dircal.selection import AutoCalibrator
+
+__all__ = ["summarise_map"]
+
+
+def summarise_map(fitted: AbstractCalibrator, names: Sequence[str]) -> MapSummary:
+    """The map of a fitted calibrator, with the names of the classes in place of their labels."""
+    inner: Any = fitted.calibrator_ if isinstance(fitted, AutoCalibrator) else fitted
+    name = type(inner).__name__
+    if isinstance(fitted, AutoCalibrator):
+        name = f"{name}, chosen by AutoCalibrator"
+    if isinstance(inner, IdentityCalibrator):
+        why = "The identity changes nothing, so there is nothing to tell of."
+        return MapSummary(name, (), None, None, why)
+    canonical = canonical_of(inner)
+    try:
+        explanation: Explanation = inner.explain()
+    except AttributeError:
+        why = (
+            f"{type(inner).__name__} is no linear map of log-probabilities: it has no matrix, and "
+            "no sentences can be read off it. The diagrams show what it does."
+        )
+        return MapSummary(name, (), None, None, why)
+    except ValueError as error:
+        # Averages of maps are outside of the family, and say so.
+        return MapSummary(name, (), None, None, str(error))
+    sentences = tuple(_named(explanation, fitted.classes_, names).sentences())
+    if canonical is None:
+        why = "It reads logits, which have no canonical parameters."
+        return MapSummary(name, sentences, None, None, why)
+    matrix = tuple(tuple(row) for row in np.asarray(canonical.A).tolist())
+    return MapSummary(name, sentences, matrix, tuple(canonical.c.tolist()), None)
+
+
+def _named(explanation: Explanation, classes: LabelArray, names: Sequence[str]) -> Explanation:
+    name_of = dict(zip(classes.tolist(), names, strict=True))
+    return replace(
+        explanation,
+        classes=tuple(replace(one, label=name_of[one.label]) for one in explanation.classes),
+        pairs=tuple(
+            replace(one, leader=name_of[one.leader], second=name_of[one.second])
+            for one in explanation.pairs
+        ),
+    )

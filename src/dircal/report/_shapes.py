@@ -1,0 +1,172 @@
+"""Where bars, brackets and cells lie: geometry for the page, without any markup."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dircal.report._numbers import count
+from dircal.report._summary import Bin, Diagram, Numbers
+
+__all__ = ["FRAME", "Bar", "Cells", "Frame", "bars", "heat_cells", "level_of", "mini_paths"]
+
+LEVELS = 8
+"""Steps of colour in a heat map."""
+_NARROWEST = 3.0
+_GAP_SHARE = 0.3
+_MINI = 30.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Places of a diagram in its own units: the square of the bars, the strip of counts below."""
+
+    left: float = 44.0
+    top: float = 8.0
+    side: float = 240.0
+    strip_top: float = 255.0
+    strip: float = 30.0
+    width: float = 298.0
+    height: float = 322.0
+
+    def x(self, share: float) -> float:
+        """Of a probability."""
+        return round(self.left + self.side * share, 1)
+
+    def y(self, share: float) -> float:
+        """Of a frequency."""
+        return round(self.top + self.side * (1.0 - share), 1)
+
+
+FRAME = Frame()
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bin as it is drawn: the bar, the gap in it, the bracket, the count, and the words."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    gap_x: float
+    gap_width: float
+    gap_y: float
+    gap_height: float
+    caps: str | None
+    stem: str | None
+    count_y: float
+    count_height: float
+    words: str
+
+
+def bars(diagram: Diagram) -> list[Bar]:
+    """The bars of a diagram in `FRAME`."""
+    if not diagram.bins:
+        return []
+    counts = [one.count for one in diagram.bins]
+    least = min(1.0, *counts)
+    top = math.log(max(*counts, 2.0 * least) / least)
+    return [_bar(one, math.log(one.count / least) / top) for one in diagram.bins]
+
+
+def _bar(one: Bin, filled: float) -> Bar:
+    frame = FRAME
+    width = max(frame.side * (one.upper - one.lower), _NARROWEST)
+    x = frame.x(one.upper) - width
+    y, said = frame.y(one.observed), frame.y(one.predicted)
+    middle = x + width / 2.0
+    # A single row is still seen.
+    tall = 3.0 + (frame.strip - 3.0) * filled
+    gap = _GAP_SHARE * width
+    caps, stem = _bracket(one, middle, 0.38 * width)
+    return Bar(
+        x=round(x, 1),
+        width=round(width, 1),
+        y=y,
+        height=round(frame.y(0.0) - y, 1),
+        gap_x=round(middle - gap / 2.0, 1),
+        gap_width=round(gap, 1),
+        gap_y=min(y, said),
+        gap_height=round(abs(said - y), 1),
+        caps=caps,
+        stem=stem,
+        count_y=round(frame.strip_top + frame.strip - tall, 1),
+        count_height=round(tall, 1),
+        words=_words(one),
+    )
+
+
+def _bracket(one: Bin, middle: float, half: float) -> tuple[str, str] | tuple[None, None]:
+    """The caps and the stem of the range by chance; the stem is drawn thin, not to hide the gap."""
+    if one.low is None or one.high is None:
+        return None, None
+    low, high = FRAME.y(one.low), FRAME.y(one.high)
+    left, right, middle = _tenths(middle - half, middle + half, middle)
+    caps = f"M{left:g} {low:g}H{right:g}M{left:g} {high:g}H{right:g}"
+    return caps, f"M{middle:g} {low:g}V{high:g}"
+
+
+def _words(one: Bin) -> str:
+    rows = "row" if one.count == 1 else "rows"
+    by_chance = ""
+    if one.low is not None and one.high is not None:
+        by_chance = f"; by chance {one.low:.3f} to {one.high:.3f}"
+    return (
+        f"{one.lower:.2f} to {one.upper:.2f}, {count(one.count)} {rows}: said {one.predicted:.3f}, "
+        f"observed {one.observed:.3f}{by_chance}"
+    )
+
+
+def mini_paths(diagram: Diagram) -> tuple[str, str]:
+    """Bars and gaps of a diagram as two paths in a small square."""
+    solid, gaps = [], []
+    for one in diagram.bins:
+        x, width = _MINI * one.lower, max(_MINI * (one.upper - one.lower), 1.0)
+        y, said = (_MINI * (1.0 - share) for share in (one.observed, one.predicted))
+        solid.append(_box(x, y, width, _MINI - y))
+        gaps.append(_box(x, min(y, said), width, abs(said - y)))
+    return "".join(solid), "".join(gaps)
+
+
+def _box(x: float, y: float, width: float, height: float) -> str:
+    x, y, width, height = _tenths(x, y, width, height)
+    return f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z" if height > 0 else ""
+
+
+def level_of(value: float, largest: float) -> int:
+    """Step of colour of a value, from 0 to `LEVELS`, with the sign of the value."""
+    if largest <= 0:
+        return 0
+    step = min(round(LEVELS * abs(value) / largest), LEVELS)
+    return step if value > 0 else -step
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All cells of one step of colour, as one path of unit squares."""
+
+    level: int
+    path: str
+
+
+def heat_cells(matrix: Numbers, largest: float) -> list[Cells]:
+    """The cells of a matrix that are not blank, neighbours in a row joined."""
+    paths: dict[int, list[str]] = {}
+    for y, row in enumerate(matrix):
+        for level, first, last in _runs([level_of(value, largest) for value in row]):
+            if level:
+                n = last - first
+                paths.setdefault(level, []).append(f"M{first} {y}h{n}v1h-{n}z")
+    return [Cells(level, "".join(paths[level])) for level in sorted(paths)]
+
+
+def _runs(levels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    first = 0
+    for i in range(1, len(levels) + 1):
+        if i == len(levels) or levels[i] != levels[first]:
+            yield levels[first], first, i
+            first = i
+
+
+def _tenths(*values: float) -> tuple[float, ...]:
+    return tuple(round(value, 1) for value in values)

@@ -1,0 +1,249 @@
+"""The page in a real browser: it sorts, chooses and reads out, and nothing overlaps.
+
+The browser is Chromium as the system has it; `make browser` installs it where that is possible.
+"""
+
+import shutil
+
+import pytest
+
+SIZES = [(360, 740), (1440, 900)]
+SCHEMES = ["light", "dark"]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("there is no Chromium on this machine: `make browser` installs it, as root")
+    with playwright.sync_playwright() as driver:
+        try:
+            browser = driver.chromium.launch(executable_path=path)
+        except playwright.Error as error:
+            pytest.skip(f"{path} does not start: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def pages(report, hostile_report, report_of_many, tmp_path_factory):
+    """Files of the reports by name."""
+    folder = tmp_path_factory.mktemp("pages")
+    reports = {"plain": report, "hostile": hostile_report, "many": report_of_many}
+    for name, one in reports.items():
+        one.to_html(folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+@pytest.fixture
+def visit(chromium, pages):
+    """Opens a page, and at the end holds it to silence: no request, no message, no error."""
+    contexts, troubles = [], []
+
+    def open_page(name, *, size=(1440, 900), scheme="light", scripts=True):
+        context = chromium.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,
+            java_script_enabled=scripts,
+        )
+        # A machine that others use as well may be slow.
+        context.set_default_timeout(120_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: troubles.append(dialog.message))
+        page.on(
+            "request",
+            lambda request: troubles.append(request.url) if request.url != pages[name] else None,
+        )
+        page.goto(pages[name])
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def column(page, n):
+    return page.eval_on_selector_all(
+        ".classes tbody tr", f"rows => rows.map(row => row.cells[{n}].dataset.value)"
+    )
+
+
+def test_the_table_sorts_by_any_column(visit):
+    page = visit("plain")
+    heads = page.locator(".classes thead th")
+    n_sortable = heads.locator("button").count()
+    assert n_sortable == heads.count() - 1
+    for n in range(n_sortable):
+        orders = []
+        for _ in range(2):
+            heads.nth(n).locator("button").click()
+            values = column(page, n)
+            values = values if n == 0 else [float(value) for value in values]
+            orders.append(heads.nth(n).get_attribute("aria-sort"))
+            assert values == sorted(values, reverse=orders[-1] == "descending")
+        assert sorted(orders) == ["ascending", "descending"]
+        assert page.locator(".classes thead [aria-sort]").count() == 1
+
+
+def test_rows_without_a_value_stay_last(visit):
+    page = visit("many")
+    recall = page.locator(".classes thead th").nth(7).locator("button")
+    for _ in range(2):
+        recall.click()
+        assert column(page, 7)[-1] == ""
+
+
+def test_a_class_can_be_picked(visit, report):
+    page = visit("plain")
+    errors = [one.error_before for one in report.summary.classes]
+    worst = errors.index(max(errors))
+    assert page.locator(".panel:visible").get_attribute("id") == f"class-{worst}"
+    other = (worst + 1) % len(errors)
+    page.select_option("#class-picker", str(other))
+    assert page.locator(".panel:visible").get_attribute("id") == f"class-{other}"
+    page.locator(f'.classes a[href="#class-{worst}"]').click()
+    assert page.locator(".panel:visible").get_attribute("id") == f"class-{worst}"
+    assert page.locator("#class-picker").input_value() == str(worst)
+    assert page.locator(".classes tr.shown a").get_attribute("href") == f"#class-{worst}"
+
+
+def test_the_keyboard_is_enough(visit):
+    page = visit("plain")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.locator(".classes thead th button").first.focus()
+    before = column(page, 0)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert column(page, 0) == sorted(before, reverse=True)
+    page.locator("#class-picker").focus()
+    page.keyboard.press("Home")
+    assert page.locator(".panel:visible").get_attribute("id") == "class-0"
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".panel:visible").get_attribute("id") == "class-1"
+    diagram = page.locator("#reliability .diagram").first
+    diagram.focus()
+    page.keyboard.press("ArrowRight")
+    first = page.locator("#reliability .readout").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    second = page.locator("#reliability .readout").first.inner_text()
+    assert "said" in first
+    assert first != second
+
+
+def test_hovering_reads_out_bins_and_cells(visit):
+    page = visit("plain")
+    page.locator("#reliability .bin").first.hover()
+    assert "observed" in page.locator("#reliability .readout").first.inner_text()
+    page = visit("many")
+    page.locator(".heat[data-matrix=map]").hover(position={"x": 3, "y": 3})
+    assert page.locator("#map .readout").inner_text().startswith("for 0, from 0: ")
+
+
+def test_hostile_names_do_nothing_but_show(visit, hostile):
+    page = visit("hostile")
+    assert page.title().startswith(hostile[2])
+    for name in page.locator(".classes thead button").all():
+        name.click()
+    page.locator("#class-picker").select_option("0")
+    assert page.locator(".panel:visible h3").inner_text() == hostile[0]
+    assert page.evaluate("document.querySelectorAll('img, b b, script').length") == 1
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", SIZES, ids=["phone", "desk"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "many"])
+def test_nothing_overflows_and_no_label_overlaps(visit, name, size, scheme):
+    page = visit(name, size=size, scheme=scheme)
+    root = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert root[0] <= root[1]
+    assert page.evaluate(OUTSIDE) == []
+    assert page.evaluate(OVERLAPPING) == []
+    colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert (sum(map(int, colour[4:-1].split(","))) < 200) == (scheme == "dark")
+    assert page.evaluate(CONTRAST) >= 4.5
+
+
+# Elements that stick out of the page, though no box around them scrolls; and cells whose text
+# sticks out of them.
+OUTSIDE = """() => {
+  const wide = document.documentElement.clientWidth + 1;
+  const seen = (e) => e.getClientRects().length > 0 && !e.closest('.skip, .unseen');
+  const free = [...document.querySelectorAll('main *, header *')].filter(
+    (e) => seen(e) && !e.closest('.scroll, pre, .heat') && e.getBoundingClientRect().right > wide
+  );
+  const cells = [...document.querySelectorAll('td, th')].filter(
+    (e) => seen(e) && e.scrollWidth > e.clientWidth + 1
+  );
+  return [...free, ...cells].map((e) => e.outerHTML.slice(0, 120));
+}"""
+
+# Labels of diagrams that touch each other or leave their diagram.
+OVERLAPPING = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('.diagram')) {
+    if (svg.getClientRects().length === 0) continue;
+    const frame = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()]);
+    boxes.forEach(([a, p], i) => {
+      if (p.left < frame.left - 1 || p.right > frame.right + 1 || p.bottom > frame.bottom + 1) {
+        found.push(a.textContent + ' leaves its diagram');
+      }
+      for (const [b, q] of boxes.slice(i + 1)) {
+        if (p.left < q.right && q.left < p.right && p.top < q.bottom && q.top < p.bottom) {
+          found.push(a.textContent + ' overlaps ' + b.textContent);
+        }
+      }
+    });
+  }
+  return found;
+}"""
+
+# The least contrast of text to the ground of the page, as WCAG counts it.
+CONTRAST = """() => {
+  const light = (rgb) => {
+    const [r, g, b] = rgb.match(/[\\d.]+/g).map((v) => {
+      v /= 255;
+      return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = light(getComputedStyle(document.documentElement).backgroundColor);
+  const inks = new Set(
+    [...document.querySelectorAll('main *, header *')].map((e) => getComputedStyle(e).color)
+  );
+  const ratios = [...inks].map((ink) => {
+    const [low, high] = [light(ink), ground].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  });
+  return Math.min(...ratios);
+}"""
+
+
+def test_the_page_reads_without_scripts(visit, report):
+    page = visit("plain", scripts=False)
+    assert page.locator(".lead").inner_text() == report.summary.verdict.sentence
+    assert page.locator(".picker").is_hidden()
+    assert page.locator(".panel:visible").count() == 1
+    target = page.locator(".classes a").last
+    target.click()
+    assert "#" + page.locator(".panel:visible").get_attribute("id") == target.get_attribute("href")
+
+
+def test_the_page_prints(visit):
+    page = visit("plain", scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("nav").is_hidden()
+    assert page.locator(".panel:visible").count() == 3
+    colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert colour == "rgb(255, 255, 255)"
+    assert page.pdf().startswith(b"%PDF")

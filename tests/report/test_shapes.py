@@ -1,0 +1,58 @@
+"""Where bars, brackets and cells lie."""
+
+import pytest
+
+from dircal.report._shapes import FRAME, LEVELS, bars, heat_cells, level_of, mini_paths
+from dircal.report._summary import Bin, Diagram
+
+DIAGRAM = Diagram(
+    0.1,
+    (
+        Bin(0.0, 0.5, 1.0, 0.25, 0.5, None, None),
+        Bin(0.5, 1.0, 1000.0, 0.75, 0.25, 0.7, 0.8),
+    ),
+)
+
+
+def test_bars_reach_what_was_observed_and_gaps_what_was_said():
+    low, high = bars(DIAGRAM)
+    assert (low.x, low.width) == (FRAME.x(0.0), FRAME.side / 2)
+    assert (low.y, low.y + low.height) == (FRAME.y(0.5), FRAME.y(0.0))
+    assert (low.gap_y, low.gap_y + low.gap_height) == (FRAME.y(0.5), FRAME.y(0.25))
+    assert (high.gap_y, high.gap_y + high.gap_height) == (FRAME.y(0.75), FRAME.y(0.25))
+    assert low.caps is None
+    assert f"{FRAME.y(0.7):g}H" in high.caps
+    assert high.stem.endswith(f"{FRAME.y(0.7):g}V{FRAME.y(0.8):g}")
+    assert high.count_height == FRAME.strip
+    assert 0 < low.count_height < 5
+    assert "1 row: said 0.250, observed 0.500" in low.words
+    assert "by chance 0.700 to 0.800" in high.words
+
+
+def test_bins_without_width_are_seen():
+    (bar,) = bars(Diagram(0.0, (Bin(1.0, 1.0, 5.0, 1.0, 1.0, None, None),)))
+    assert bar.width > 0
+    assert bar.x + bar.width == FRAME.x(1.0)
+
+
+def test_small_diagrams_are_two_paths():
+    solid, gaps = mini_paths(DIAGRAM)
+    assert solid == "M0 15h15v15h-15zM15 22.5h15v7.5h-15z"
+    assert gaps == "M0 15h15v7.5h-15zM15 7.5h15v15h-15z"
+
+
+@pytest.mark.parametrize(
+    ("value", "level"),
+    [(0.0, 0), (1.0, LEVELS), (-1.0, -LEVELS), (0.5, LEVELS // 2), (9.0, LEVELS)],
+)
+def test_levels_have_the_sign_of_the_value(value, level):
+    assert level_of(value, 1.0) == level
+    assert level_of(value, 0.0) == 0
+
+
+def test_equal_neighbours_are_one_cell():
+    cells = heat_cells(((1.0, 1.0, 0.0), (0.0, -1.0, 1.0)), 1.0)
+    assert {one.level: one.path for one in cells} == {
+        -LEVELS: "M1 1h1v1h-1z",
+        LEVELS: "M0 0h2v1h-2zM2 1h1v1h-1z",
+    }

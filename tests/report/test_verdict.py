@@ -1,0 +1,77 @@
+"""Words follow from tests and sizes, and from nothing else."""
+
+from dataclasses import replace
+
+import pytest
+
+from dircal.report._verdict import judge
+
+
+def altered(method, pvalues=(0.5, 0.5), gap=0.0, loss=(-0.1, -0.02)):
+    """The method with other p-values, another mean confidence and another change of the loss."""
+    tests = tuple(replace(t, pvalue=p) for t, p in zip(method.tests, pvalues, strict=True))
+    measures = tuple(
+        replace(one, difference_low=loss[0], difference_high=loss[1])
+        if one.measure == "log_loss"
+        else one
+        for one in method.measures
+    )
+    return replace(
+        method, tests=tests, measures=measures, confidence=method.accuracy + gap, complaints=()
+    )
+
+
+@pytest.fixture
+def verdict_of(report):
+    summary = report.summary
+
+    def make(before=None, after=None, score=0.5, data=None):
+        methods = [
+            altered(summary.before, **(before or {})),
+            altered(summary.after, **(after or {})),
+        ]
+        finding = replace(summary.score, pvalue=score)
+        return judge(methods, summary.chosen, finding, data or summary.data, 0.95)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("before", "score", "fault", "words"),
+    [
+        ({"pvalues": (0.0, 0.0), "gap": 0.05}, 0.001, "too sure", "too sure of itself"),
+        ({"pvalues": (0.0, 0.5), "gap": -0.05}, 0.5, "too timid", "less sure than it could be"),
+        ({"pvalues": (0.0, 0.0), "gap": 0.005}, 0.5, "in detail", "off in detail"),
+        ({"pvalues": (0.5, 0.0), "gap": 0.05}, 0.5, "in detail", "The probabilities are off: on"),
+        ({"pvalues": (0.5, 0.5), "gap": 0.0}, 0.001, "in detail", "off in detail"),
+        ({"pvalues": (0.02, 0.02), "gap": 0.05}, 0.02, "none", "No fault shows"),
+    ],
+)
+def test_a_fault_needs_a_test_and_a_size(verdict_of, before, score, fault, words):
+    verdict = verdict_of(before, score=score)
+    assert verdict.fault == fault
+    assert words in verdict.sentence
+    assert verdict.sentence.count(".") == verdict.sentence.count("%") + 1, "one sentence"
+
+
+@pytest.mark.parametrize(
+    ("after", "effect", "words"),
+    [
+        ({"loss": (-0.2, -0.1)}, "better", "no fault shows in what it gives"),
+        ({"loss": (-0.2, -0.1), "pvalues": (0.0, 0.5)}, "better", "fault with the confidence."),
+        ({"loss": (-0.2, 0.1)}, "unclear", "makes no clear difference"),
+        ({"loss": (0.1, 0.2)}, "worse", "Leave the probabilities as they are"),
+    ],
+)
+def test_advice_follows_from_the_interval_of_the_change(verdict_of, after, effect, words):
+    verdict = verdict_of(after=after)
+    assert verdict.effect == effect
+    assert words in verdict.advice
+
+
+def test_few_rows_and_absent_classes_are_said(verdict_of, report):
+    data = replace(report.summary.data, n_scored=40, absent=tuple("abcdefg"))
+    cautions = " ".join(verdict_of(data=data).cautions)
+    assert "40 rows are few" in cautions
+    assert "a, b, c, d, e and 2 more" in cautions
+    assert verdict_of().cautions == ()
