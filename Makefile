@@ -34,7 +34,7 @@ browser:  ## install Chromium for the tests of the report, where that is possibl
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "Installing Chromium for the tests of the report ..."; \
 		{ apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 \
-			--yes --no-install-recommends chromium; } >/dev/null 2>&1 \
+			--yes --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 \
 		|| echo "Chromium could not be installed: the tests in a browser are skipped."; \
 	else echo "There is no Chromium, and only root can install it: the tests in a browser are skipped."; fi
 
