@@ -9,7 +9,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci clean
+.PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -80,6 +80,16 @@ quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifi
 
 paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci
+
+paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, from files that anybody can get
+	$(ONE_THREAD) $(BIN)/python -m experiments.neural
+
+$(VENV)/.installed-networks: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/$(PIP) --editable ".[networks]"
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-experiments
+
+networks: $(VENV)/.installed-networks  ## train our own networks on real pictures, fetched and checked
+	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
 	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated docs/guide/figures build dist

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dircal.plots import house_style
+from dircal.plots import RankDisplay, house_style
+from experiments._shared.ranking import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Panel", "Picture", "to_svg"]
+__all__ = ["Panel", "Picture", "rank_panel", "to_svg"]
 
 # Names of clip paths and markers are drawn with this, and not at random.
 _SALT = "dircal"
@@ -77,6 +78,18 @@ def _write_on(ax: Any, panel: Panel) -> None:
         ax.set_title(panel.title, loc=place)
     if panel.xlabel:
         ax.set_xlabel(panel.xlabel)
+
+
+def rank_panel(ranking: Ranking, name: str, unit: str) -> Panel:
+    """Average ranks on a line, with bars over methods that do not differ."""
+    display = RankDisplay(
+        ranking.ranks.to_numpy(),
+        tuple(ranking.ranks.index),
+        ranking.n,
+        ranking.difference,
+        ranking.pvalue,
+    )
+    return Panel(display, f"{name}: Friedman p = {ranking.pvalue:.3g}, {ranking.n} {unit}")
 
 
 def to_svg(figure: "Figure") -> bytes:

@@ -2,70 +2,27 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal import calibration_test, metrics
+from experiments._shared.files import reason, write_arrays, write_json
+from experiments._shared.measures import MEASURES, Scores
+from experiments._shared.versions import versions
 
 from ._data import Dataset, load
-from ._files import Cache, read_predictions, reason, write_arrays, write_json
+from ._files import Cache, read_predictions
 from ._grid import EXAMPLES, Cell
 from ._methods import METHODS, Fitted, Given, Part
 from ._splits import inner_splits, outer_split
-from ._versions import versions
 
-__all__ = ["HIGHER_IS_BETTER", "MEASURES", "calibrate", "given_of"]
+__all__ = ["MEASURES", "calibrate", "given_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
 _DRAWS = 1000
-
-
-class _Scored:
-    """The measures of one matrix of test probabilities."""
-
-    def __init__(self, dataset: Dataset, cell: Cell, rows: npt.NDArray[np.intp]) -> None:
-        self._y = dataset.y[rows]
-        self._classes = np.arange(dataset.n_classes)
-        # All methods of a cell meet the same draws of labels.
-        self._seed = 1000 * cell.repetition + cell.fold
-
-    def __call__(self, name: str, proba: FloatArray) -> float:
-        return _MEASURES[name](self, proba)
-
-    def measure(self, function: Callable[..., float], proba: FloatArray, **options: str) -> float:
-        return function(self._y, proba, classes=self._classes, **options)
-
-    def pvalue(self, statistic: str, proba: FloatArray, **options: str) -> float:
-        test = calibration_test(
-            self._y,
-            proba,
-            statistic=statistic,  # type: ignore[arg-type]
-            n_resamples=_DRAWS,
-            random_state=self._seed,
-            classes=self._classes,
-            **options,  # type: ignore[arg-type]
-        )
-        return test.pvalue
-
-
-# As in the paper's tables: Brier by n·k, cw-ECE in the bins of the code, MCE over all classes
-# together. cw-ECE is the mean over classes of the paper's formula; its tables print the sum.
-_MEASURES: dict[str, Callable[[_Scored, FloatArray], float]] = {
-    "accuracy": lambda s, p: s.measure(metrics.accuracy, p),
-    "log-loss": lambda s, p: s.measure(metrics.log_loss, p),
-    "Brier": lambda s, p: s.measure(metrics.brier_score, p, normalisation="classes"),
-    "MCE": lambda s, p: s.measure(metrics.maximum_calibration_error, p, over="classes"),
-    "conf-ECE": lambda s, p: s.measure(metrics.confidence_ece, p),
-    "cw-ECE": lambda s, p: s.measure(metrics.classwise_ece, p, binning="paper_table"),
-    "p-conf-ECE": lambda s, p: s.pvalue("confidence_ece", p),
-    "p-cw-ECE": lambda s, p: s.pvalue("classwise_ece", p, binning="paper_table"),
-}
-MEASURES = tuple(_MEASURES)
-HIGHER_IS_BETTER = ("accuracy", "p-conf-ECE", "p-cw-ECE")
 
 
 def calibrate(cache: Cache, cell: Cell, methods: Iterable[str]) -> None:
@@ -77,7 +34,14 @@ def calibrate(cache: Cache, cell: Cell, methods: Iterable[str]) -> None:
     predictions, _ = read_predictions(cache.predictions(cell))
     _, test = outer_split(dataset, cell.repetition, cell.fold)
     given = list(_given(dataset, cell, predictions))
-    score = _Scored(dataset, cell, test)
+    score = Scores(
+        dataset.y[test],
+        dataset.n_classes,
+        n_resamples=_DRAWS,
+        # All methods of a cell meet the same draws of labels.
+        random_state=1000 * cell.repetition + cell.fold,
+        mce_over="classes",
+    )
     for name in missing:
         try:
             outcome, proba = _run(name, given, predictions[:, test], score)
@@ -96,7 +60,7 @@ def given_of(cache: Cache, cell: Cell) -> Iterator[Given]:
 
 
 def _run(
-    name: str, given: list[Given], scores: FloatArray, score: _Scored
+    name: str, given: list[Given], scores: FloatArray, score: Scores
 ) -> tuple[dict[str, Any], FloatArray]:
     """Fit one method three times; what comes of it, and its probabilities of the test rows."""
     began = time.process_time()

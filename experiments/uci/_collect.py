@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from dircal import metrics
+from experiments._shared.files import read_json
 
 from ._data import load
 from ._example_map import keep_map
-from ._files import Cache, read_json, read_predictions
+from ._files import Cache, read_predictions
 from ._grid import EXAMPLES, MAP_EXAMPLE, Cell
 from ._methods import METHODS
 from ._results import CELL_COLUMNS, Results, rows_name

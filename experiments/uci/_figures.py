@@ -14,17 +14,17 @@ from dircal.plots import (
     RankDisplay,
     ScoreBoxDisplay,
 )
-from experiments._pictures import Panel, Picture, to_svg
+from experiments._pictures import Panel, Picture, rank_panel, to_svg
+from experiments._shared.files import write_whole
 
 from ._calibrate import MEASURES
 from ._collect import example_name
 from ._example_map import read_map
-from ._files import write_whole
 from ._grid import EXAMPLES
 from ._methods import PAPER_METHODS
 from ._results import Results
 from ._scheme import Scheme
-from ._study import PASS, Ranking, Study
+from ._study import PASS, Study
 from ._tables import printed
 
 __all__ = [
@@ -90,7 +90,7 @@ def map_display(parameters: CanonicalParameters) -> CalibrationMapDisplay:
 def _summary(study: Study) -> Picture:
     measure = "p-cw-ECE"
     panels = (
-        _rank_panel(study.ranking(measure), f"(a) {measure}", "pairs"),
+        rank_panel(study.ranking(measure), f"(a) {measure}", "pairs"),
         _passed_panel(study, measure, "method", "(b) calibrators"),
         _passed_panel(study, measure, "classifier", "(c) classifiers, uncalibrated"),
     )
@@ -104,7 +104,7 @@ def _ranks(measure: str) -> Draws:
         paper = printed("ranks").set_index(["measure", "classifier"]).loc[(measure, "average")]
         name = f"({PARTS_OF_S6[measure]}) {measure}"
         panels = (
-            _rank_panel(study.ranking(measure), f"{name}, ours", "pairs"),
+            rank_panel(study.ranking(measure), f"{name}, ours", "pairs"),
             _printed_panel(paper, N_PRINTED, f"{name}, printed: {_told(measure)}{N_PRINTED} pairs"),
         )
         return Picture(panels, ((0, 1),), (9.6, 2.6))
@@ -120,7 +120,7 @@ def _ranks_of_naive_bayes(study: Study) -> Picture | None:
     n = paper["dataset"].nunique()
     ours = study.ranking("log-loss", classifier="nbayes")
     panels = (
-        _rank_panel(ours, "(a) log-loss after naive Bayes, ours", "datasets"),
+        rank_panel(ours, "(a) log-loss after naive Bayes, ours", "datasets"),
         _printed_panel(averages, n, f"printed: {_told('naive Bayes')}{n} datasets"),
     )
     return Picture(panels, ((0, 1),), (9.6, 2.6))
@@ -130,23 +130,12 @@ def _ranks_of_classifiers(measures: Sequence[str], first: str) -> Draws:
     def make(study: Study) -> Picture:
         letters = [chr(ord(first) + i) for i in range(len(measures))]
         panels = tuple(
-            _rank_panel(study.ranking_of_classifiers(measure), f"({letter}) {measure}", "datasets")
+            rank_panel(study.ranking_of_classifiers(measure), f"({letter}) {measure}", "datasets")
             for letter, measure in zip(letters, measures, strict=True)
         )
         return Picture(panels, tuple((i,) for i in range(len(panels))), (7.4, 2.7 * len(panels)))
 
     return make
-
-
-def _rank_panel(ranking: Ranking, name: str, unit: str) -> Panel:
-    display = RankDisplay(
-        ranking.ranks.to_numpy(),
-        tuple(ranking.ranks.index),
-        ranking.n,
-        ranking.difference,
-        ranking.pvalue,
-    )
-    return Panel(display, f"{name}: Friedman p = {ranking.pvalue:.3g}, {ranking.n} {unit}")
 
 
 def _told(name: str) -> str:

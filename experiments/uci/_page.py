@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from experiments._shared.files import write_whole
+from experiments._shared.page import markdown, render
+from experiments._shared.versions import tell_versions
 
 from ._calibrate import MEASURES
 from ._captions import captions
 from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
-from ._files import write_whole
 from ._grid import NOT_RUN
 from ._methods import LEGACY, METHODS, PAPER_METHODS
 from ._results import Results
@@ -35,14 +37,8 @@ _SHAPE = ("n_samples", "n_features", "n_classes")
 
 def write_page(results: Results) -> None:
     """Fill the template with what the tables say."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    page = environment.get_template("page.md.j2").render(_contents(results))
-    write_whole(results.folder / "page.md", page.encode())
+    page = render(Path(__file__).parent / "page.md.j2", _contents(results))
+    write_whole(results.folder / "page.md", page)
 
 
 def _contents(results: Results) -> dict[str, Any]:
@@ -60,7 +56,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_pairs": len(study.means),
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
         "repetitions": _repetitions(study),
-        "versions": _versions(study),
+        "versions": tell_versions(study.rows["versions"]),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "far_apart": FAR_APART,
@@ -77,7 +73,7 @@ def _contents(results: Results) -> dict[str, Any]:
         ],
         "naive_bayes": _naive_bayes(tables["naive_bayes"]),
         "naive_bayes_text": _naive_bayes_text(study),
-        "naive_bayes_gaps": _markdown(compared["naive_bayes"]),
+        "naive_bayes_gaps": markdown(compared["naive_bayes"]),
         "examples": _examples(tables["examples"]),
         "passed_methods": _passed(tables["passed"], "method"),
         "passed_classifiers": _passed(tables["passed"], "classifier"),
@@ -87,11 +83,11 @@ def _contents(results: Results) -> dict[str, Any]:
         "classifiers": _classifiers(classifiers),
         "calibrate_minutes": f"{once['calibrate_seconds'].sum() / 60:.0f}",
         "train_minutes": f"{once['train_seconds'].sum() / 60:.0f}",
-        "seconds": _markdown(tables["seconds"].drop(columns="one_repetition").round(3)),
+        "seconds": markdown(tables["seconds"].drop(columns="one_repetition").round(3)),
         "datasets": _datasets(tables["datasets"]),
-        "claims": _markdown(claims),
+        "claims": markdown(claims),
         "orders": _orders(orders),
-        "deviations": _markdown(compared["deviations"].round(2)),
+        "deviations": markdown(compared["deviations"].round(2)),
         "failures": _failures(results.read("failures.csv")),
     }
 
@@ -113,19 +109,6 @@ def _repetitions(study: Study) -> str:
     if single:
         told += f", for {', '.join(single)}"
     return told + (f", and for all classifiers on {', '.join(datasets)}" if datasets else "")
-
-
-def _versions(study: Study) -> str:
-    """The versions that made the rows, with the commits of each together."""
-    commits: dict[tuple[str, str], list[str]] = {}
-    for text in sorted(set(study.rows["versions"])):
-        own, rest = text.split(", ", 1)
-        version, _, commit = own.partition("+")
-        commits.setdefault((version, rest), []).append(commit or "unknown")
-    return "; ".join(
-        f"{version} ({rest}), commits {', '.join(names)}"
-        for (version, rest), names in commits.items()
-    )
 
 
 def _findings(study: Study) -> list[str]:
@@ -174,7 +157,7 @@ def _average_ranks(ranks: pd.DataFrame) -> str:
     for measure, lines_of in own.groupby("measure", sort=False):
         cells = _cells(lines_of, "rank", 2)
         lines.append([measure, lines_of["n"].iloc[0], *cells, f"{legacy[measure]:.2f}"])
-    return _markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, LEGACY]))
+    return markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, LEGACY]))
 
 
 def _rank_table(ranks: pd.DataFrame, measure: str) -> str:
@@ -183,13 +166,13 @@ def _rank_table(ranks: pd.DataFrame, measure: str) -> str:
     for classifier, lines_of in own.groupby("classifier", sort=False):
         cells = _cells(lines_of, "rank", 2 if classifier == "average" else 1)
         lines.append([classifier, lines_of["n"].iloc[0], *cells])
-    return _markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS]))
+    return markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS]))
 
 
 def _tests(tests: pd.DataFrame) -> str:
     own = tests[(tests["classifier"] == "average") & (tests["temperature"] == "converged")]
     names = {"n": "N", "pvalue": "p-value", "critical_difference": "critical difference"}
-    return _markdown(own.drop(columns=["temperature", "classifier", "order"]).rename(columns=names))
+    return markdown(own.drop(columns=["temperature", "classifier", "order"]).rename(columns=names))
 
 
 def _naive_bayes(table: pd.DataFrame) -> str:
@@ -197,7 +180,7 @@ def _naive_bayes(table: pd.DataFrame) -> str:
     for dataset, own in table.groupby("dataset", sort=False):
         legacy = own.set_index("method").loc[LEGACY, "value"]
         lines.append([dataset, *_cells(own, "value", 2), f"{legacy:.2f}"])
-    return _markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, LEGACY]))
+    return markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, LEGACY]))
 
 
 def _naive_bayes_text(study: Study) -> str:
@@ -223,14 +206,14 @@ def _examples(table: pd.DataFrame) -> str:
     by = ["table", "dataset", "classifier", "measure"]
     for key, own in table.groupby(by, sort=False):
         lines.append([*key, *_cells(own, "value", 2)])
-    return _markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS]))
+    return markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS]))
 
 
 def _passed(table: pd.DataFrame, by: str) -> str:
     own = table[table["by"] == by].pivot(index="name", columns="measure", values="share")
     own = own.loc[[name for name in (*METHODS, *CLASSIFIERS) if name in own.index]]
     text = own.map(lambda share: f"{share:.1%}").reset_index(names=by)
-    return _markdown(text)
+    return markdown(text)
 
 
 def _hyperparameters(table: pd.DataFrame) -> str:
@@ -238,7 +221,7 @@ def _hyperparameters(table: pd.DataFrame) -> str:
     for method, own in table.groupby("method", sort=False):
         cells = [f"{share:.1%}" for share in own["share"]]
         parts.append(
-            _markdown(
+            markdown(
                 pd.DataFrame([[method, *cells]], columns=["", *own["value"].map("{:g}".format)])
             )
         )
@@ -254,7 +237,7 @@ def _classifiers(table: pd.DataFrame) -> str:
     )
     wide = table.pivot(index="measure", columns="classifier", values="text")
     present = [name for name in CLASSIFIERS if name in wide.columns]
-    return _markdown(wide.loc[list(MEASURES), present].reset_index())
+    return markdown(wide.loc[list(MEASURES), present].reset_index())
 
 
 def _datasets(table: pd.DataFrame) -> str:
@@ -267,14 +250,14 @@ def _datasets(table: pd.DataFrame) -> str:
         known = "yes" if same else "no"
         lines.append([line["dataset"], *told, known, line["classifiers"], repeated])
     columns = ["dataset", "rows", "features", "classes", "as printed", "classifiers", "repetitions"]
-    return _markdown(pd.DataFrame(lines, columns=columns))
+    return markdown(pd.DataFrame(lines, columns=columns))
 
 
 def _orders(orders: pd.DataFrame) -> str:
     lost = orders[(orders["kept"] == "no") & (orders["temperature"] == "converged")]
     if lost.empty:
         return "None."
-    return _markdown(lost.drop(columns=["temperature", "kept"]))
+    return markdown(lost.drop(columns=["temperature", "kept"]))
 
 
 def _failures(failures: pd.DataFrame) -> str:
@@ -283,15 +266,4 @@ def _failures(failures: pd.DataFrame) -> str:
     if failures.empty:
         return told + "Everything that was run was completed, by every classifier and every method."
     by = ["dataset", "classifier", "method", "reason"]
-    return told + "\n\n" + _markdown(failures.groupby(by).size().reset_index(name="cells"))
-
-
-def _markdown(table: pd.DataFrame) -> str:
-    """A table in Markdown."""
-    lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
-    lines += [list(map(str, line)) for line in table.itertuples(index=False, name=None)]
-    return "\n".join(f"| {' | '.join(_escape(cell) for cell in line)} |" for line in lines)
-
-
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("~", "\\~")
+    return told + "\n\n" + markdown(failures.groupby(by).size().reset_index(name="cells"))

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from experiments._shared.files import reason, write_arrays, write_json
+
 from ._classifiers import CLASSIFIERS
 from ._data import Dataset, load
-from ._files import Cache, reason, write_arrays, write_json
+from ._files import Cache
 from ._grid import Cell
 from ._splits import inner_splits
 

@@ -6,14 +6,16 @@ from itertools import groupby
 
 from rich.console import Console
 
+from experiments._shared.work import Clock, run_all
+
 from ._calibrate import calibrate
 from ._collect import collect
+from ._costs import Costs
 from ._files import Cache
 from ._grid import Cell
 from ._methods import METHODS
 from ._predict import predict
 from ._results import Results
-from ._work import Clock, Costs, run_all
 
 __all__ = ["STAGES", "Plan", "run"]
 

@@ -71,6 +71,11 @@ class TestReproduce:
         assert result.exit_code == 2
         assert "sonar is not among abalone, " in capfd.readouterr().err
 
+    def test_networks_are_handed_over_too(self, capfd, tmp_path):
+        result = CliRunner().invoke(app, ["reproduce", "neural", "--logits", str(tmp_path)])
+        assert result.exit_code == 1
+        assert "There are no networks in" in capfd.readouterr().err
+
     def test_without_a_checkout_it_says_so(self, monkeypatch, tmp_path):
         monkeypatch.setattr("dircal.cli._reproduce._checkout", lambda: tmp_path)
         result = CliRunner().invoke(app, ["reproduce", "uci"])

@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from experiments._shared.files import read_json, write_whole
 from experiments.uci._calibrate import MEASURES, calibrate
 from experiments.uci._classifiers import CLASSIFIERS, SammeR
 from experiments.uci._data import MissingDatasetError, load
-from experiments.uci._files import Cache, read_json, read_predictions, write_whole
+from experiments.uci._files import Cache, read_predictions
 from experiments.uci._grid import Cell
 from experiments.uci._methods import METHODS
 from experiments.uci._predict import predict

@@ -52,3 +52,14 @@ def reproduce() -> None:
 def uci(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Hand the arguments to the experiment on UCI data."""
     context.exit(run_experiment("uci", arguments))
+
+
+@reproduce.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    short_help="Outputs of networks, 10 methods; --logits DIR runs yours; --help lists the rest.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def neural(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Hand the arguments to the experiment on networks."""
+    context.exit(run_experiment("neural", arguments))

@@ -1,6 +1,7 @@
 """What made a result."""
 
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import sklearn
 
 import dircal
 
-__all__ = ["versions"]
+__all__ = ["tell_versions", "versions"]
 
 
 @cache
@@ -19,6 +20,19 @@ def versions() -> str:
     known = [f"dircal {dircal.__version__}{_commit()}"]
     known += [f"{one.__name__} {one.__version__}" for one in (sklearn, np, scipy)]
     return ", ".join(known)
+
+
+def tell_versions(found: Iterable[str]) -> str:
+    """The versions that made some rows, with the commits of each together."""
+    commits: dict[tuple[str, str], list[str]] = {}
+    for text in sorted(set(found)):
+        own, rest = text.split(", ", 1)
+        version, _, commit = own.partition("+")
+        commits.setdefault((version, rest), []).append(commit or "unknown")
+    return "; ".join(
+        f"{version} ({rest}), commits {', '.join(names)}"
+        for (version, rest), names in commits.items()
+    )
 
 
 def _commit() -> str:

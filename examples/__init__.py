@@ -1,0 +1,1 @@
+"""Longer examples, to read and to run: ``python -m examples.dirichlet_layer``."""

@@ -1,0 +1,1 @@
+"""What the experiments have in common: files, tables, progress, measures and ranks."""

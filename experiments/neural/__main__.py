@@ -1,0 +1,118 @@
+"""The command: ``python -m experiments.neural``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import joblib
+from rich.console import Console
+
+from ._compare import compare
+from ._confidences import keep_confidences
+from ._figures import draw_figures
+from ._files import Cache
+from ._networks import ENDINGS, Entry, default_folders, find_networks
+from ._page import write_page
+from ._results import Results
+from ._run import STAGES, Plan, run
+from ._summary import show_summary
+from ._tables import can_be_ranked, make_tables
+
+HERE = Path(__file__).parent
+AFTER = ("tables", "figures", "compare")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--logits",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of pickles or NPZ to run instead, such as the authors' own.",
+)
+@click.option("--networks", help="Names with commas between them.  [default: all]")
+@click.option("--quick", is_flag=True, help="Our own networks, few strengths and draws; minutes.")
+@click.option(
+    "--stage",
+    "stages",
+    multiple=True,
+    type=click.Choice([*STAGES, *AFTER]),
+    help="Run this stage only; can be given several times.  [default: all]",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Processes.  [default: one for each core]")
+@click.option("--results", type=click.Path(path_type=Path), help="Folder of the tables.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Folder of the outcomes.")
+def main(
+    logits: Path | None,
+    networks: str | None,
+    quick: bool,
+    stages: Sequence[str],
+    jobs: int | None,
+    results: Path | None,
+    cache: Path | None,
+) -> None:
+    """Re-run the paper's experiment on networks, on files that anybody can get.
+
+    What the tables have already is not run again: after a clone this rebuilds them and the page
+    from the committed rows. Networks of your own, or the authors', are run with --logits and leave
+    their tables in a folder of their own. A run that is stopped, at any moment, goes on where it
+    was.
+    """
+    console = Console()
+    chosen_stages = stages or (*STAGES, *AFTER)
+    folders = (logits,) if logits else default_folders()[:1] if quick else default_folders()
+    aside = "-".join([*(["quick"] if quick else []), *([logits.resolve().name] if logits else [])])
+    cache_folder = cache or HERE / "cache" / aside
+    folder = Results(results or (cache_folder / "results" if aside else HERE / "results"))
+    try:
+        if set(STAGES).intersection(chosen_stages):
+            found = _named(find_networks(folders), networks, folders)
+            earlier = Results(HERE / "results")
+            plan = Plan(found, Cache(cache_folder), folder, earlier, quick, chosen_stages)
+            with joblib.parallel_config(backend="loky", n_jobs=jobs or -1):
+                run(plan, console)
+            keep_confidences(folder, folders)
+    except (OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        console.print("\nStopped. The same command goes on from here.")
+        raise SystemExit(130) from None
+    if not set(AFTER).intersection(chosen_stages):
+        return
+    if not can_be_ranked(folder):
+        raise click.ClickException(
+            f"The rows in {folder.folder} are of fewer than two networks of different sources: "
+            "there is nothing to rank. Run more of them."
+        )
+    if "tables" in chosen_stages:
+        make_tables(folder)
+    if "figures" in chosen_stages:
+        draw_figures(folder, HERE / "networks")
+    if "compare" in chosen_stages:
+        compare(folder)
+        write_page(folder)
+        show_summary(folder, console)
+
+
+def _named(found: list[Entry], names: str | None, folders: Sequence[Path]) -> list[Entry]:
+    """Those that were asked for; unknown names are refused."""
+    if not found:
+        where = " or ".join(map(str, folders))
+        raise click.ClickException(
+            f"There are no networks in {where}: files that end in {', '.join(ENDINGS)}. Name their "
+            "folder with --logits, or set DIRCAL_DATA to a folder whose subfolder networks has "
+            "them."
+        )
+    if names is None:
+        return found
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    there = {entry.name: entry for entry in found}
+    unknown = [name for name in wanted if name not in there]
+    if unknown or not wanted:
+        wrong = ", ".join(unknown) or "nothing"
+        raise click.BadParameter(
+            f"{wrong} is not among {', '.join(there)}.", param_hint="--networks"
+        )
+    return [entry for entry in found if entry.name in wanted]
+
+
+if __name__ == "__main__":
+    main()

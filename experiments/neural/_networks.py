@@ -1,0 +1,192 @@
+"""Outputs of networks: reading the files, and dividing what comes undivided."""
+
+import csv
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.model_selection import train_test_split
+
+from dircal.persistence import read_pickled_logits
+
+__all__ = [
+    "ENDINGS",
+    "Entry",
+    "Known",
+    "Network",
+    "Part",
+    "catalogued",
+    "default_folders",
+    "find_networks",
+    "known",
+    "read_network",
+    "sha256",
+]
+
+FloatArray = npt.NDArray[np.float64]
+
+ENDINGS = (".npz", ".p", ".pkl")
+"""Files with these endings are taken for networks."""
+
+_HERE = Path(__file__).parent
+# The paper divides test sets of 10 000 rows and more so; smaller ones are halved.
+_ROWS_TO_FIT = 5000
+_SEED = 15
+
+
+@dataclass(frozen=True)
+class Part:
+    """Probabilities (n, k), logits where the file has them, and labels 0..k-1."""
+
+    proba: FloatArray
+    logits: FloatArray | None
+    y: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """What calibrators are fitted on and what they are tested on."""
+
+    name: str
+    fit: Part
+    test: Part
+    divided_here: bool
+    """Whether the file came undivided."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return int(self.fit.proba.shape[1])
+
+    @property
+    def has_logits(self) -> bool:
+        """Whether methods that need logits can be fitted."""
+        return self.fit.logits is not None
+
+
+class Known(NamedTuple):
+    """What the catalogue says of a network."""
+
+    source: str
+    """Networks of one source and one test set count together as one."""
+    kind: str
+    """``network``, ``replication`` (of another one) or ``other``: the last two are not ranked."""
+    grid: str
+    """``full`` where the paper's whole grid is run in spite of many classes."""
+    note: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that was found."""
+
+    name: str
+    path: Path
+    n_classes: int
+    n_rows: int
+
+
+def default_folders() -> tuple[Path, ...]:
+    """Our own networks, and those of others in the folder that the user names or beside us."""
+    given = os.environ.get("DIRCAL_DATA")
+    shared = Path(given) if given else _HERE.parents[2] / "shared" / "data"
+    return (_HERE / "networks", shared / "networks")
+
+
+@cache
+def _catalogue() -> dict[str, Known]:
+    with (_HERE / "catalogue.csv").open(newline="") as file:
+        return {line.pop("network"): Known(**line) for line in csv.DictReader(file)}
+
+
+def catalogued() -> tuple[str, ...]:
+    """All networks that the catalogue has."""
+    return tuple(_catalogue())
+
+
+def known(name: str) -> Known:
+    """The catalogue's line; a file of a user stands for itself."""
+    return _catalogue().get(name, Known(name, "network", "", ""))
+
+
+def find_networks(folders: Iterable[Path]) -> list[Entry]:
+    """All networks in the folders, small ones first; files with confidences only are none."""
+    found = [
+        entry
+        for folder in folders
+        for path in sorted(folder.glob("*"))
+        if path.suffix in ENDINGS and (entry := _entry(path)) is not None
+    ]
+    return sorted(found, key=lambda entry: (entry.n_classes, entry.n_rows, entry.name))
+
+
+def _entry(path: Path) -> Entry | None:
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as stored:
+            if not _has_matrix(stored):
+                return None
+    network = read_network(path)
+    n_rows = len(network.fit.y) + len(network.test.y)
+    return Entry(network.name, path, network.n_classes, n_rows)
+
+
+def _has_matrix(stored: Any) -> bool:
+    return any(name.endswith(("logits", "probs")) for name in stored)
+
+
+@lru_cache(maxsize=2)
+def read_network(path: Path) -> Network:
+    """Read arrays, or a pickle without trusting it, and divide what comes undivided."""
+    parts = _read_npz(path) if path.suffix == ".npz" else _read_pickle(path)
+    if len(parts) == 2:
+        return Network(path.stem, parts[0], parts[1], divided_here=False)
+    if len(parts) != 1:
+        raise ValueError(f"{path} has {len(parts)} parts; one, or one to fit and one to test.")
+    return Network(path.stem, *_divide(parts[0]), divided_here=True)
+
+
+def _read_npz(path: Path) -> list[Part]:
+    with np.load(path, allow_pickle=False) as stored:
+        prefixes = ("val_", "test_") if "val_labels" in stored else ("",)
+        parts = []
+        for prefix in prefixes:
+            scale = "logits" if f"{prefix}logits" in stored else "probs"
+            parts.append(_part(stored[f"{prefix}{scale}"], stored[f"{prefix}labels"], scale))
+        return parts
+
+
+def _read_pickle(path: Path) -> list[Part]:
+    return [_part(logits, labels, "logits") for logits, labels in read_pickled_logits(path)]
+
+
+def _part(values: npt.NDArray[Any], labels: npt.NDArray[Any], scale: str) -> Part:
+    values = values.astype(np.float64)
+    y = labels.astype(np.int64).ravel()
+    if scale == "logits":
+        return Part(softmax(values, axis=1), values, y)
+    return Part(values / values.sum(axis=1, keepdims=True), None, y)
+
+
+def _divide(part: Part) -> tuple[Part, Part]:
+    """As the paper divides the test sets of networks that others had trained."""
+    n = len(part.y)
+    rows = train_test_split(
+        np.arange(n), test_size=n - min(_ROWS_TO_FIT, n // 2), random_state=_SEED
+    )
+    fit, test = (
+        Part(part.proba[own], None if part.logits is None else part.logits[own], part.y[own])
+        for own in rows
+    )
+    return fit, test
+
+
+def sha256(path: Path) -> str:
+    """What tells one file from another, whatever its name."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,236 @@
+"""The tables as one page for people."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from experiments._shared.files import write_whole
+from experiments._shared.page import markdown, render
+from experiments._shared.versions import tell_versions
+
+from ._calibrate import DRAWS
+from ._example import EXAMPLE, matrix_name, words_name
+from ._methods import GENERAL, METHODS, OURS, PAPER_METHODS
+from ._networks import catalogued
+from ._printed import printed
+from ._results import Results
+from ._study import FAMILIES, Study
+
+__all__ = ["write_page"]
+
+_TITLES = {
+    "log-loss": "Log-loss (tables 4 and S13)",
+    "Brier": "Brier score (table S14)",
+    "conf-ECE": "Confidence-ECE (table S15)",
+    "cw-ECE": "Classwise-ECE, sum over classes as printed (tables 3 and S16)",
+    "MCE": "Maximum calibration error (table S17)",
+    "accuracy": "Error in percent (table S18)",
+    "p-conf-ECE": "p-value of confidence-ECE (table S19)",
+    "p-cw-ECE": "p-value of classwise-ECE (table S20)",
+}
+_LARGEST = 5
+
+
+def write_page(results: Results) -> None:
+    """Fill the template with what the tables say."""
+    page = render(Path(__file__).parent / "page.md.j2", _contents(results))
+    write_whole(results.folder / "page.md", page)
+
+
+def _contents(results: Results) -> dict[str, Any]:
+    study = Study(results)
+    tables = _read_all(results, "tables")
+    compared = _read_all(results, "compare")
+    claims = compared["claims"]
+    asked = claims[claims["holds"] != ""]
+    return {
+        "n_networks": len(study.networks),
+        "n_logits": int(study.networks["logits"].sum()),
+        "n_sources": study.networks.query("kind == 'network'")["source"].nunique(),
+        "draws": DRAWS,
+        "versions": tell_versions(study.fits["versions"]),
+        "n_yes": int((asked["holds"] == "yes").sum()),
+        "n_claims": len(asked),
+        "findings": _findings(study),
+        "families": [
+            {
+                "title": family.title,
+                "ranks": _ranks(tables["ranks"], name),
+                "tests": _tests(tables["tests"], name),
+            }
+            for name, family in FAMILIES.items()
+        ],
+        "printed_tests": _tests(tables["tests"], "printed"),
+        "score_tables": [
+            {
+                "title": title,
+                "logits": _scores(study, tables["scores"], measure, logits=1),
+                "others": _scores(study, tables["scores"], measure, logits=0),
+            }
+            for measure, title in _TITLES.items()
+        ],
+        "replications": _replications(tables["replications"]),
+        "example": EXAMPLE,
+        "figures": {path.stem for path in (results.folder / "figures").glob("*.svg")},
+        "words": list(results.read(words_name()).get("sentence", [])),
+        "confusions": _confusions(results.read(matrix_name())),
+        "closeness": _closeness(tables["closeness"]),
+        "choices": _choices(tables["choices"]),
+        "targets": markdown(compared["targets"]),
+        "seconds": markdown(tables["seconds"]),
+        "networks": markdown(tables["networks"]),
+        "not_run": _not_run(study),
+        "n_open": len(claims) - len(asked),
+        "failures": _failures(results.read("failures.csv")),
+        "claims": markdown(claims),
+        "printed": _against_print(compared["printed"]),
+        "confidences": _confidences(results.read("confidences.csv")),
+    }
+
+
+def _read_all(results: Results, folder: str) -> dict[str, pd.DataFrame]:
+    found = sorted((results.folder / folder).glob("*.csv"))
+    return {path.stem: results.read(f"{folder}/{path.name}") for path in found}
+
+
+def _findings(study: Study) -> list[str]:
+    """What a reader wants to know first."""
+    lines = []
+    for family in ("paper", "general and ours"):
+        for measure in ("log-loss", "cw-ECE"):
+            ranking = study.ranking(measure, family)
+            if ranking is None:
+                continue
+            best = ranking.order[0]
+            others = [name for name in ranking.among_best() if name != best]
+            ahead = f"not significantly ahead of {', '.join(others)}" if others else "significantly"
+            lines.append(
+                f"{FAMILIES[family].title}, {measure}: {best} has the best average rank over "
+                f"{ranking.n} sources, {ranking.ranks[best]:.2f}, {ahead}."
+            )
+    return lines
+
+
+def _ranks(table: pd.DataFrame, family: str) -> str:
+    own = table[table["family"] == family]
+    lines = []
+    for measure, lines_of in own.groupby("measure", sort=False):
+        cells = lines_of.set_index("method")
+        best = cells["rank"].min()
+        pairs = cells[["rank", "printed"]].itertuples(index=False, name=None)
+        texts = [_rank(ours, best, theirs) for ours, theirs in pairs]
+        lines.append([measure, lines_of["n"].iloc[0], *texts])
+    if not lines:
+        return "Too few networks have been run."
+    return markdown(pd.DataFrame(lines, columns=["", "N", *FAMILIES[family].methods]))
+
+
+def _rank(ours: float, best: float, theirs: Any) -> str:
+    text = f"**{ours:.2f}**" if ours == best else f"{ours:.2f}"
+    return text if theirs == "" else f"{text} ({float(theirs):.2f})"
+
+
+def _tests(table: pd.DataFrame, family: str) -> str:
+    names = {"n": "N", "pvalue": "p-value", "critical_difference": "critical difference"}
+    own = table[table["family"] == family].drop(columns=["family", "order"])
+    return markdown(own.rename(columns=names)) if len(own) else "Too few networks have been run."
+
+
+def _scores(study: Study, table: pd.DataFrame, measure: str, *, logits: int) -> str:
+    """A line for each network; in small figures the rank, the best of the paper's in bold."""
+    methods = [*PAPER_METHODS, *OURS] if logits else [*GENERAL, *(m for m in OURS if _general(m))]
+    own = table[table["measure"] == measure]
+    lines = []
+    order = study.networks.sort_values(["n_classes", "source"], kind="stable")
+    for network in order[order["logits"] == logits].index:
+        cells = own[own["network"] == network].set_index("method")
+        lines.append([network, *(_score(cells, method, measure) for method in methods)])
+    return markdown(pd.DataFrame(lines, columns=["", *methods])) if lines else "None."
+
+
+def _general(method: str) -> bool:
+    return not METHODS[method].needs_logits
+
+
+def _score(cells: pd.DataFrame, method: str, measure: str) -> str:
+    if method not in cells.index:
+        return ""
+    value, rank = cells.loc[method, ["value", "rank"]]
+    digits = 2 if measure == "accuracy" else 4
+    text = f"{float(value):.{digits}f}"
+    if rank == "":
+        return text
+    return f"**{text}** ({float(rank):g})" if float(rank) == 1 else f"{text} ({float(rank):g})"
+
+
+def _replications(table: pd.DataFrame) -> str:
+    losses = table.columns[1:]
+    return markdown(table.assign(**{name: table[name].map("{:.5f}".format) for name in losses}))
+
+
+def _confusions(table: pd.DataFrame) -> str:
+    """The largest changes off the diagonal, with the entry of the matrix."""
+    if table.empty:
+        return "Not run yet."
+    own = table[table["row"] != table["column"]].copy()
+    own["change"] = own["confusions_after"] - own["confusions_before"]
+    own["size"] = own["change"].abs()
+    own = own.sort_values("size", ascending=False, kind="stable").head(2 * _LARGEST)
+    own = own.rename(columns={"row": "true", "column": "taken for"})
+    return markdown(own[["true", "taken for", "a", "confusions_before", "change"]])
+
+
+def _closeness(table: pd.DataFrame) -> str:
+    by = table.groupby("method")[["identity_share", "distance_from_TempS"]]
+    summary = by.agg(["median", "min", "max"]).round(4)
+    summary.columns = pd.Index([f"{what}, {how}" for what, how in summary.columns])
+    return markdown(summary.reset_index())
+
+
+def _choices(table: pd.DataFrame) -> str:
+    lines = []
+    for (grid, method, parameter), own in table.groupby(["grid", "method", "parameter"]):
+        at_edge = int((own["steps_to_edge"] == 0).sum())
+        value = own["value"].astype(float)
+        steps = [at_edge, own["steps_to_edge"].median(), own["n_values"].iloc[0]]
+        lines.append([grid, method, parameter, len(own), f"{value.median():g}", *steps])
+    columns = ["grid", "method", "parameter", "networks", "median choice", "at the edge"]
+    columns += ["median steps to the edge", "values in the grid"]
+    return markdown(pd.DataFrame(lines, columns=columns))
+
+
+def _not_run(study: Study) -> list[str]:
+    """What the catalogue has and the results lack; files of a user are complete by themselves."""
+    if not set(catalogued()).intersection(study.networks.index):
+        return []
+    return [name for name in catalogued() if name not in study.networks.index]
+
+
+def _failures(failures: pd.DataFrame) -> str:
+    return "Nothing failed." if failures.empty else markdown(failures)
+
+
+def _against_print(table: pd.DataFrame) -> str:
+    if table.empty:
+        return (
+            "None of the paper's own networks is among these: their files cannot be had here. Give "
+            "them with `--logits DIR`."
+        )
+    return markdown(table)
+
+
+def _confidences(table: pd.DataFrame) -> str:
+    if table.empty:
+        return "Not at hand."
+    names = {"error": "accuracy", "conf-ECE": "conf-ECE", "MCE": "MCE"}
+    paper = printed("scores").query("method == 'Uncal'").set_index(["network", "measure"])["value"]
+    lines = []
+    for line in table.to_dict("records"):
+        cells = []
+        for ours, measure in names.items():
+            key = (line["network"], measure)
+            theirs = f" ({float(paper[key]):.5f})" if key in paper.index else ""
+            cells.append(f"{float(line[ours]):.5f}{theirs}")
+        lines.append([line["network"], line["n_test"], *cells])
+    return markdown(pd.DataFrame(lines, columns=["network", "rows", "error %", "conf-ECE", "MCE"]))
