@@ -70,6 +70,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/pages.py
+	$(BIN)/python benchmarks/files.py
 
 $(VENV)/.installed-experiments: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"

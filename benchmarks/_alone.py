@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from dircal import DirichletCalibrator, calibration_test
 from dircal.core import Full, LocalModel, Objective
 
-__all__ = ["INPUTS", "LABELS", "TOL", "Say", "run_alone"]
+__all__ = ["INPUTS", "LABELS", "TOL", "Say", "peak_gigabytes", "run_alone"]
 
 Say = Callable[[str], None]
 
@@ -62,7 +62,7 @@ def _many_classes(folder: Path) -> dict[str, Any]:
         passes = count_passes(lambda: calibrator.fit(inputs, labels), _say)
     seconds = time.perf_counter() - began
     return {
-        "gigabytes": _peak_gigabytes(),
+        "gigabytes": peak_gigabytes(),
         "seconds": seconds,
         "passes": str(passes),
         "converged": not passes.warning,
@@ -82,9 +82,9 @@ def _many_rows(folder: Path) -> dict[str, Any]:
     with watch.watching():
         passes = count_passes(lambda: calibrator.fit(inputs, labels), _say)
     seconds = time.perf_counter() - began
-    fitted = _peak_gigabytes()
+    fitted = peak_gigabytes()
     predicting = _seconds(lambda: calibrator.predict_proba(inputs[:_N_PREDICTED]))
-    predicted = _peak_gigabytes()
+    predicted = peak_gigabytes()
     with threadpool_limits(1):
         evaluations = [_seconds(lambda: watch.loss_of(calibrator)) for _ in range(_REPEATS)]
     return {
@@ -102,7 +102,7 @@ def _test_of_classes(folder: Path) -> dict[str, Any]:
     proba, labels = np.load(folder / INPUTS), np.load(folder / LABELS)
     classes = range(proba.shape[1])
     calibration_test(labels, proba, statistic="classwise_ece", random_state=0, classes=classes)
-    return {"gigabytes": _peak_gigabytes()}
+    return {"gigabytes": peak_gigabytes()}
 
 
 def _say(passes: Passes) -> None:
@@ -171,7 +171,7 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def _peak_gigabytes() -> float:
+def peak_gigabytes() -> float:
     """Largest resident memory of this process so far, pages of mapped files included."""
     status = Path("/proc/self/status")
     if status.is_file():

@@ -22,9 +22,9 @@ _PIECE = 500_000
 _FREE_BYTES = 2e9
 
 
-def enough_disk() -> bool:
-    """Whether the folder for temporary files has room for the memory map."""
-    return shutil.disk_usage(tempfile.gettempdir()).free >= _FREE_BYTES
+def enough_disk(n_bytes: float = _FREE_BYTES) -> bool:
+    """Whether the folder for temporary files has so much room, by default for the memory map."""
+    return shutil.disk_usage(tempfile.gettempdir()).free >= n_bytes
 
 
 def very_many_classes(say: Say) -> tuple[list[Row], Series]:

@@ -213,7 +213,14 @@ def test_import_loads_no_extra():
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     # scikit-learn loads pandas and rich by itself where they are installed.
-    assert set(loaded_with("dircal")) <= set(loaded_with("sklearn.model_selection"))
+    assert set(loaded_with("dircal._public")) <= set(loaded_with("sklearn.model_selection"))
+
+
+def test_import_waits_for_the_first_name():
+    code = "import sys, dircal; assert 'numpy' not in sys.modules; dircal.metrics; dir(dircal)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="module 'dircal' has no attribute 'Dirichlet'"):
+        dircal.Dirichlet  # noqa: B018
 
 
 def test_the_changelog_begins_with_what_moves():

@@ -10,96 +10,24 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 (1, 2)
 """
 
-from dircal import export, metrics, plots
-from dircal._version import __version__
-from dircal.calibrators import (
-    BayesianDirichletCalibrator,
-    BetaCalibrator,
-    DirichletCalibrator,
-    HistogramCalibrator,
-    IdentityCalibrator,
-    IsotonicCalibrator,
-    MatrixScaling,
-    PlattCalibrator,
-    TemperatureScaling,
-    VectorScaling,
-)
-from dircal.explanation import Explanation
-from dircal.inference import (
-    CalibrationTest,
-    Comparison,
-    ComparisonRow,
-    ConfidenceInterval,
-    EquivalenceTest,
-    FriedmanTest,
-    PairedComparison,
-    ScoreTest,
-    average_ranks,
-    calibration_test,
-    calibration_test_from_confidence,
-    compare,
-    confidence_interval,
-    critical_difference,
-    equivalence_test,
-    friedman,
-    paired_comparison,
-    rank_groups,
-    score_test,
-)
-from dircal.parameters import (
-    CanonicalParameters,
-    GenerativeParameters,
-    InterpretationPoints,
-    LinearParameters,
-)
-from dircal.persistence import load, save
-from dircal.report import Report
-from dircal.selection import AutoCalibrator, CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
+import importlib
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AutoCalibrator",
-    "BayesianDirichletCalibrator",
-    "BetaCalibrator",
-    "CalibratedClassifier",
-    "CalibrationTest",
-    "CalibratorCV",
-    "CanonicalParameters",
-    "Comparison",
-    "ComparisonRow",
-    "ConfidenceInterval",
-    "DirichletCalibrator",
-    "EquivalenceTest",
-    "Explanation",
-    "FriedmanTest",
-    "GenerativeParameters",
-    "HistogramCalibrator",
-    "IdentityCalibrator",
-    "InterpretationPoints",
-    "IsotonicCalibrator",
-    "LinearParameters",
-    "MatrixScaling",
-    "OneVsRestCalibrator",
-    "PairedComparison",
-    "PlattCalibrator",
-    "Report",
-    "ScoreTest",
-    "TemperatureScaling",
-    "VectorScaling",
-    "__version__",
-    "average_ranks",
-    "calibration_test",
-    "calibration_test_from_confidence",
-    "compare",
-    "confidence_interval",
-    "critical_difference",
-    "equivalence_test",
-    "export",
-    "friedman",
-    "load",
-    "metrics",
-    "paired_comparison",
-    "plots",
-    "rank_groups",
-    "save",
-    "score_test",
-]
+from dircal._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from dircal._public import *  # noqa: F403
+    from dircal._public import __all__ as __all__
+else:
+    # scikit-learn takes longer to load than `dircal --help` may: names are loaded when asked for.
+    def __getattr__(name):
+        if name == "__all__" or not name.startswith("__"):
+            public = importlib.import_module("dircal._public")
+            # Rooms that are not public names become attributes of the package as they are loaded.
+            found = {**vars(public), **globals()}
+            if name in found:
+                return found[name]
+        raise AttributeError(f"module 'dircal' has no attribute {name!r}")
+
+    def __dir__():
+        return [*globals(), *importlib.import_module("dircal._public").__all__]

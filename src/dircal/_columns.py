@@ -1,6 +1,6 @@
 """Which column of the scores belongs to which label: decided here and nowhere else."""
 
-from collections.abc import Iterable, Mapping, Set, Sized
+from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,17 +8,30 @@ import numpy as np
 
 from dircal._typing import LabelArray
 
-__all__ = ["FITTING", "MEASURING", "Arguments", "classes_of_columns", "match_names", "show"]
+__all__ = [
+    "FITTING",
+    "MEASURING",
+    "Arguments",
+    "classes_of_columns",
+    "label_text",
+    "match_names",
+    "show",
+]
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a caller calls its scores and labels, what it is, and what to do about bad scores."""
+    """What a caller calls its scores and labels, what it is, and what to do about bad scores.
+
+    ``row`` and ``column`` say where a number stands, by its indices.
+    """
 
     scores: str
     labels: str
     caller: str
     fix: str
+    row: Callable[[int], str] = "row {}".format
+    column: Callable[[int], str] = "column {}".format
 
 
 FITTING = Arguments(
@@ -108,14 +121,14 @@ def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments
     return observed
 
 
-def _text(label: object) -> str:
+def label_text(label: object) -> str:
     """A label as a column would be named after it: 1.0 is '1'."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
     """``labels`` in the order of the columns called like them; None if they are not."""
-    by_text = {_text(label): i for i, label in enumerate(labels.tolist())}
+    by_text = {label_text(label): i for i, label in enumerate(labels.tolist())}
     positions = [by_text.get(str(name)) for name in names]
     if None in positions or len(set(positions)) != len(labels):
         return None
@@ -135,9 +148,9 @@ def _labels_by_name(
     if matched is not None:
         return matched
     texts = [str(name) for name in names]
-    if len(set(texts)) < len(texts) or not {_text(label) for label in observed.tolist()} <= set(
-        texts
-    ):
+    if len(set(texts)) < len(texts) or not {
+        label_text(label) for label in observed.tolist()
+    } <= set(texts):
         _refuse_half_a_match(texts, observed, arguments)
         return None
     if observed.dtype.kind in "iu":
@@ -148,7 +161,7 @@ def _labels_by_name(
 
 def _refuse_half_a_match(texts: list[str], observed: LabelArray, arguments: Arguments) -> None:
     """Raise where some columns are named after labels and others are not: the order is a guess."""
-    labels = {_text(label) for label in observed.tolist()}
+    labels = {label_text(label) for label in observed.tolist()}
     strangers = [text for text in texts if text not in labels]
     if len(strangers) < len(texts):
         raise ValueError(

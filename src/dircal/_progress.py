@@ -1,5 +1,6 @@
 """A line that shows how far long work has come, for a person who is watching."""
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -55,6 +56,8 @@ class Progress:
             f"{self._what}: {self._done:,} of {self._total:,} {self._unit} "
             f"({self._done / self._total:.0%}), {rate:,.0f} a second, {_duration(left)} left"
         )
+        # A line that is folded could not be written over.
+        line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()

@@ -37,6 +37,7 @@ __all__ = [
     "check_predictions",
     "check_probabilities",
     "check_scores",
+    "check_values",
     "check_weight",
 ]
 
@@ -119,7 +120,7 @@ def _check_labelled(
     sorted_classes = np.sort(column_classes)
     if n_features == 1:
         inputs = two_columns(inputs, weight, input_scale)
-    _check_values(inputs, weight, input_scale, arguments.scores, arguments.fix)
+    check_values(inputs, weight, input_scale, arguments)
     # Rows of weight zero may carry a label that no class has: they count for nothing.
     indices = class_indices(given, sorted_classes)
     return LabelledScores(
@@ -146,7 +147,7 @@ def check_scores(
         )
     if n_features == 1:
         inputs = two_columns(inputs, None, input_scale)
-    _check_values(inputs, None, input_scale, FITTING.scores, FITTING.fix)
+    check_values(inputs, None, input_scale, FITTING)
     if names is None:
         return inputs, column_classes
     match = match_one if n_features == 1 else match_names
@@ -169,7 +170,7 @@ def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDAr
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
             "Pass a column of probabilities for each class."
         )
-    _check_values(inputs, None, "probability", name, MEASURING.fix)
+    check_values(inputs, None, "probability", replace(MEASURING, scores=name))
     return inputs
 
 
@@ -329,14 +330,14 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray 
     return weight
 
 
-def _check_values(
+def check_values(
     inputs: npt.NDArray[Any],
     weight: FloatArray | None,
     input_scale: InputScale,
-    name: str,
-    fix: str,
+    arguments: Arguments,
 ) -> None:
     """Refuse what is neither probabilities nor logits, a chunk at a time."""
+    name, fix = arguments.scores, arguments.fix
     farthest, row, total = 0.0, 0, 1.0
     for part in row_slices(inputs.shape):
         block = inputs[part]
@@ -346,7 +347,8 @@ def _check_values(
         if not (np.isfinite(low) and np.isfinite(high)):
             i, j = np.argwhere(~np.isfinite(block))[0]
             raise ValueError(
-                f"`{name}` must be finite; row {part.start + i}, column {j} is {block[i, j]} "
+                f"`{name}` must be finite; {arguments.row(part.start + i)}, "
+                f"{arguments.column(j)} is {block[i, j]} "
                 f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
             )
         if input_scale == "logit":
@@ -359,8 +361,8 @@ def _check_values(
         if low < 0:
             i, j = np.argwhere(block < 0)[0]
             raise ValueError(
-                f"`{name}` must not be negative; row {part.start + i}, column {j} is "
-                f"{block[i, j]:.6g}. {fix} (Negative values in data.)"
+                f"`{name}` must not be negative; {arguments.row(part.start + i)}, "
+                f"{arguments.column(j)} is {block[i, j]:.6g}. {fix} (Negative values in data.)"
             )
         # Twice as fast as the sum over the short axis.
         sums = np.einsum("ij->i", block, dtype=np.float64, casting="unsafe")
@@ -370,13 +372,15 @@ def _check_values(
             farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
     if farthest > ROW_SUM_TOLERANCE + _ROUNDING:
         raise ValueError(
-            f"`{name}` must have rows that sum to one; row {row} sums to {total:.6g}. {fix}"
+            f"`{name}` must have rows that sum to one; {arguments.row(row)} sums to "
+            f"{total:.6g}. {fix}"
         )
     # Rows of half precision miss by more, and no one can help it.
     rounding = float(np.finfo(inputs.dtype).eps) if inputs.dtype.kind == "f" else 0.0
     if farthest > max(ROW_SUM_QUIET, rounding):
         warn(
-            f"`{name}` has rows that do not sum to one (row {row} sums to {total:.6g}); "
+            f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to "
+            f"{total:.6g}); "
             "they were renormalised.",
             RowSumWarning,
         )

@@ -18,6 +18,7 @@ for extra in (
     "jinja2",
     "pytest",
     "onnx",
+    "pyarrow",
     "torch",
 ):
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed: not a bare environment"
@@ -65,6 +66,6 @@ assert "pip install 'dircal[report]'" in advice, advice
 
 command = [sys.executable, "-c", "from dircal.cli import main; main()"]
 refused = subprocess.run(command, capture_output=True, text=True, check=False)
-assert refused.returncode == 1
+assert refused.returncode == 2
 assert "pip install 'dircal[cli]'" in refused.stderr, refused.stderr
 sys.stdout.write("The bare install works: 1 passed\n")

@@ -1,11 +1,14 @@
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from dircal import __version__, calibrators
-from dircal.cli._app import app
+from dircal.cli._app import SUMMARIES, app
 
 
 def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
@@ -33,10 +36,47 @@ def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
     assert "Traceback" not in result.output
 
 
-def test_help_has_an_example():
-    result = CliRunner().invoke(app, ["demo", "--help"])
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_command_has_help_with_an_example(name):
+    result = CliRunner().invoke(app, [name, "--help"])
     assert result.exit_code == 0
-    assert "Example: dircal demo" in result.output
+    assert f"Example: dircal {name}" in result.output
+    # What `dircal --help` says without loading the command is what the command says.
+    assert SUMMARIES[name] in " ".join(result.output.split())
+    for option in ("--json", "--debug"):
+        assert (option in result.output) == (name != "reproduce")
+
+
+def test_help_loads_next_to_nothing():
+    code = (
+        "import sys; from dircal.cli._app import app\n"
+        "try: app(['--help'])\nexcept SystemExit: pass\n"
+        "print('loaded', *[m for m in sys.argv[1:] if m in sys.modules])"
+    )
+    heavy = ("numpy", "sklearn", "scipy", "rich", "pandas", "matplotlib", "pyarrow", "torch")
+    command = [sys.executable, "-c", code, *heavy]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert all(name in done.stdout for name in SUMMARIES)
+    assert "Exit codes:" in done.stdout
+    assert done.stdout.splitlines()[-1] == "loaded"
+
+
+def test_python_m_dircal_is_dircal():
+    command = [sys.executable, "-m", "dircal", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout
+
+
+def test_demo_saves_files_to_try(tmp_path):
+    runner = CliRunner()
+    result = runner.invoke(app, ["demo", "--save", str(tmp_path), "--json"])
+    assert [Path(one).name for one in json.loads(result.stdout)["files"]] == [
+        "calibration.csv",
+        "test.csv",
+    ]
+    assert (tmp_path / "test.csv").read_text().startswith("digit,0,1,2,3,4,5,6,7,8,9\n")
+    assert runner.invoke(app, ["demo", "--save", str(tmp_path)]).exit_code == 2
+    assert runner.invoke(app, ["demo", "--save", str(tmp_path), "--force"]).exit_code == 0
 
 
 def test_version():
@@ -55,7 +95,7 @@ def test_without_the_extra_it_says_what_to_install():
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "pip install 'dircal[cli]'" in result.stderr
     assert "Traceback" not in result.stderr
 

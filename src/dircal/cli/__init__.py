@@ -12,8 +12,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.exit(
-            f"The dircal command needs {error.name}, which is not installed. "
-            "Install the extra: pip install 'dircal[cli]'"
+        sys.stderr.write(
+            f"Error: The dircal command needs {error.name}, which is not installed. "
+            "Install the extra: pip install 'dircal[cli]'\n"
         )
+        sys.exit(2)
     app()

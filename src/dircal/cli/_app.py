@@ -1,65 +1,63 @@
-"""The commands."""
+"""The commands, each loaded when it is called."""
 
-from pathlib import Path
+import importlib
+from typing import Any
 
 import click
-from rich.console import Console
 
 from dircal import __version__
-from dircal.cli._demo import DATASET, run_classifiers
-from dircal.cli._demo_report import REPORT, write_report
-from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
-from dircal.cli._reproduce import run_experiment
+from dircal.cli._errors import told
 
-__all__ = ["app"]
+__all__ = ["SUMMARIES", "app"]
+
+SUMMARIES = {
+    "demo": "Calibrate real classifiers on real data and show what changed.",
+    "fit": "Learn a map from a file of predictions with labels.",
+    "apply": "Calibrate a file of predictions with a fitted map.",
+    "evaluate": "Measure a file of predictions, with intervals and tests.",
+    "compare": "Compare calibrators on a file of predictions.",
+    "report": "Write a page about a file of predictions, to read and hand on.",
+    "explain": "Say what a fitted map corrects.",
+    "export": "Take a fitted map to ONNX, PyTorch or plain Python.",
+    "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
+}
+"""First lines of the commands, which `--help` shows without loading them."""
+
+_EPILOG = """\b
+Exit codes:
+  0  done
+  1  a gate of --fail-if has failed
+  2  bad input or usage, or stopped; nothing was written
+
+Example: dircal fit predictions.csv --label y -o map.json
+"""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """A group that imports a command when it is needed, and tells errors in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in SUMMARIES:
+            return None
+        module = importlib.import_module(f"dircal.cli.commands._{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with told(ctx):
+            return super().invoke(ctx)
+
+
+@click.command(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="dircal")
 def app() -> None:
     """Calibrated probabilities for any multiclass classifier."""
-
-
-@app.command(epilog="Example: dircal demo")
-def demo() -> None:
-    """Calibrate real classifiers on real data and show what changed.
-
-    Trains three classifiers on scikit-learn's handwritten digits, fits every calibrator on rows
-    that the classifiers have not seen, and measures on a third part. The report of the first
-    classifier is written to dircal-report.html, in the folder where the command is run.
-    """
-    console = Console()
-    show_introduction(console, DATASET)
-    results = []
-    for result in run_classifiers():
-        show_classifier(console, result)
-        results.append(result)
-    show_reading(console)
-    write_report(console, results[0], Path(REPORT))
-
-
-@app.group(epilog="Example: dircal reproduce uci --quick")
-def reproduce() -> None:
-    """Re-run an experiment of the paper, in a checkout of the repository."""
-
-
-@reproduce.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    short_help="21 datasets, 11 classifiers, 7 methods; --help lists the options.",
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def uci(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Hand the arguments to the experiment on UCI data."""
-    context.exit(run_experiment("uci", arguments))
-
-
-@reproduce.command(
-    context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    short_help="Outputs of networks, 10 methods; --logits DIR runs yours; --help lists the rest.",
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def neural(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Hand the arguments to the experiment on networks."""
-    context.exit(run_experiment("neural", arguments))

@@ -1,9 +1,13 @@
 """A calibrator as a PyTorch module, and back."""
 
+import io
+import json
+import os
 from typing import Any, Literal
 
 import numpy as np
 
+from dircal._files import write_whole
 from dircal._validation import check_option
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
@@ -27,7 +31,12 @@ __all__ = ["from_torch", "to_torch"]
 _REMEDY = "Use dtype='float64': the module takes float32 as well, and computes in float64."
 
 
-def to_torch(calibrator: Any, *, dtype: Literal["float64", "float32"] = "float64") -> Any:
+def to_torch(
+    calibrator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    dtype: Literal["float64", "float32"] = "float64",
+) -> Any:
     """Make a PyTorch module of a fitted calibrator.
 
     Parameters
@@ -35,6 +44,9 @@ def to_torch(calibrator: Any, *, dtype: Literal["float64", "float32"] = "float64
     calibrator : calibrator
         A fitted calibrator. Isotonic and histogram calibration cannot be exported, since steps
         have no gradient; a `CalibratedClassifier` cannot, since it holds a classifier.
+    path : str or path, optional
+        Where to write the module as a program that ``torch.export.load`` reads, without `dircal`;
+        None writes nothing.
     dtype : {"float64", "float32"}, default="float64"
         Type of the parameters, and of what comes out. "float32" is refused where it would not be
         exact enough, or not finite.
@@ -62,8 +74,10 @@ def to_torch(calibrator: Any, *, dtype: Literal["float64", "float32"] = "float64
     1e-5 for probabilities of at least 1e-30 and logits of at most 50. The module does not check
     its input.
 
-    When not to use it: to store a map. A module needs torch and its own classes to be loaded;
-    `dircal.save` needs neither.
+    The file holds the operations and the parameters, and as JSON, in the extra files
+    ``dircal.columns`` and ``dircal.classes``, the labels of what goes in and of what comes out.
+
+    When not to use it: to store a map that `dircal` shall read again; `dircal.save` keeps more.
 
     Examples
     --------
@@ -88,7 +102,25 @@ def to_torch(calibrator: Any, *, dtype: Literal["float64", "float32"] = "float64
     torch = need("torch")
     if dtype == "float32":
         single_expression(calibrator, _REMEDY)
-    return _module(calibrator, column_order(calibrator.column_classes_)).to(getattr(torch, dtype))
+    module = _module(calibrator, column_order(calibrator.column_classes_)).to(getattr(torch, dtype))
+    if path is not None:
+        write_whole(path, _program(torch, module, calibrator.n_features_in_, dtype))
+    return module
+
+
+def _program(torch: Any, module: Any, n_columns: int, dtype: str) -> bytes:
+    """The module as a program of its own, for any number of rows."""
+    # Two rows: with one, torch takes the number for a constant.
+    rows = torch.full((2, n_columns), 1.0 / max(n_columns, 2), dtype=getattr(torch, dtype))
+    any_number = ({0: torch.export.Dim("n")},)
+    program = torch.export.export(module, (rows,), dynamic_shapes=any_number)
+    labels = {
+        "dircal.columns": json.dumps(module.columns),
+        "dircal.classes": json.dumps(module.classes),
+    }
+    file = io.BytesIO()
+    torch.export.save(program, file, extra_files=labels)
+    return file.getvalue()
 
 
 def from_torch(module: Any) -> Any:

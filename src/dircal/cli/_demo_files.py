@@ -1,0 +1,44 @@
+"""Predictions of a real classifier as files, to try the other commands on."""
+
+import csv
+import io
+from pathlib import Path
+
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+
+from dircal._files import write_whole
+from dircal._typing import FloatArray, LabelArray
+from dircal.cli._output import check_output
+
+__all__ = ["save_predictions"]
+
+
+def save_predictions(folder: Path, *, force: bool) -> list[Path]:
+    """Write what naive Bayes says of digits that it has not seen, in two parts."""
+    folder.mkdir(exist_ok=True)
+    files = [folder / "calibration.csv", folder / "test.csv"]
+    for file in files:
+        check_output(file, force=force, inputs=[])
+    X, y = load_digits(return_X_y=True)
+    X_train, X_rest, y_train, y_rest = train_test_split(
+        X, y, train_size=0.3, stratify=y, random_state=0
+    )
+    classifier = GaussianNB().fit(X_train, y_train)
+    parts = train_test_split(
+        classifier.predict_proba(X_rest), y_rest, train_size=0.5, stratify=y_rest, random_state=0
+    )
+    for file, proba, labels in zip(files, parts[:2], parts[2:], strict=True):
+        write_whole(file, _as_csv(proba, labels).encode())
+    return files
+
+
+def _as_csv(proba: FloatArray, labels: LabelArray) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["digit", *range(proba.shape[1])])
+    writer.writerows(
+        [label, *row] for label, row in zip(labels.tolist(), proba.tolist(), strict=True)
+    )
+    return text.getvalue()

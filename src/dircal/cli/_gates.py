@@ -1,0 +1,52 @@
+"""Rules of the form ``measure op number`` that make a command fail."""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+__all__ = ["Gate", "parse_gate"]
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_RULE = re.compile(r"\s*([a-z_]+(?:\.[a-z]+)?)\s*(<=|>=|<|>)\s*(\S+)\s*")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A rule as typed, and its parts."""
+
+    rule: str
+    name: str
+    sign: str
+    limit: float
+
+    def fires(self, values: Mapping[str, float]) -> bool:
+        """Whether the rule holds, which is a failure."""
+        return _OPERATORS[self.sign](values[self.name], self.limit)
+
+    def sentence(self, values: Mapping[str, float]) -> str:
+        """What became of it."""
+        verdict = "FAILED" if self.fires(values) else "passed"
+        return f"{verdict}: {self.name} is {values[self.name]:.6g} (fails if {self.rule})"
+
+
+def parse_gate(rule: str) -> Gate:
+    """A gate, or a ValueError that says how one looks."""
+    found = _RULE.fullmatch(rule)
+    limit = math.nan
+    if found is not None:
+        with suppress(ValueError):
+            limit = float(found[3])
+    if found is None or not math.isfinite(limit):
+        raise ValueError(
+            f"--fail-if {rule!r} must be a measure, one of < <= > >=, and a number; for example "
+            "'classwise_ece > 0.02'."
+        )
+    return Gate(rule.strip(), found[1], found[2], limit)

@@ -1,0 +1,139 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dircal.cli._errors import DEBUG
+
+__all__ = [
+    "calibrators_option",
+    "common_options",
+    "output_options",
+    "predictions_options",
+    "resampling_options",
+    "source_options",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+def common_options(command: _F) -> _F:
+    """``--json`` and ``--debug``, which every command has."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+        context.meta[DEBUG] = context.meta.get(DEBUG, False) or value
+
+    debug = click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=remember,
+        help="Show tracebacks of errors.",
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+    return as_json(debug(command))
+
+
+def output_options(what: str) -> Callable[[_F], _F]:
+    """``-o`` and ``--force``."""
+
+    def add(command: _F) -> _F:
+        output = click.option("-o", "--output", required=True, type=FILE, help=what)
+        force = click.option(
+            "--force", is_flag=True, help="Replace the output file if it is there already."
+        )
+        return output(force(command))
+
+    return add
+
+
+def source_options(command: _F) -> _F:
+    """The file, and which of its columns are the scores; handed over as one ``source``."""
+
+    @click.argument("predictions", type=FILE)
+    @click.option(
+        "--columns",
+        metavar="LIST",
+        help="Columns with the scores: names with commas (a,b,c), or a pattern with a star in the "
+        "place of the label ('prob_*'); for NPZ the name of the array.",
+    )
+    @click.option("--delimiter", metavar="CHAR", help="What separates the cells of a text file.")
+    @wraps(command)
+    def wrapped(
+        predictions: Path,
+        columns: str | None,
+        delimiter: str | None,
+        *args: Any,
+        classes: str | None = None,
+        scale: str = "probability",
+        label: str = "",
+        weights: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        from dircal.cli._predictions import Source
+        from dircal.cli._selection import Choice
+
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise click.BadParameter(f"must be one character; got {delimiter!r}.")
+        choice = Choice(columns, classes)
+        source = Source(predictions, choice, scale, label, weights, delimiter)  # type: ignore[arg-type]
+        return command(*args, source=source, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def predictions_options(command: _F) -> _F:
+    """The same for a file that has labels."""
+    label = click.option(
+        "--label",
+        required=True,
+        metavar="NAME",
+        help="Column with the true labels; for NPZ the array, for NPY a second file.",
+    )
+    classes = click.option(
+        "--classes",
+        metavar="LIST",
+        help="Labels with commas: those of the columns, in their order, or of the columns called "
+        "like them.",
+    )
+    scale = click.option(
+        "--scale",
+        type=click.Choice(["probability", "logit"]),
+        default="probability",
+        show_default=True,
+        help="What the scores are.",
+    )
+    return label(classes(scale(source_options(command))))
+
+
+def resampling_options(command: _F) -> _F:
+    """Number and seed of the draws behind intervals and p-values."""
+    draws = click.option(
+        "--resamples",
+        type=click.IntRange(min=100),
+        default=1_000,
+        show_default=True,
+        help="Number of draws for intervals and p-values.",
+    )
+    seed = click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws."
+    )
+    return draws(seed(command))
+
+
+def calibrators_option(command: _F) -> _F:
+    """Several calibrators by name."""
+    from dircal.cli._calibrators import NAMES
+
+    return click.option(
+        "--calibrators",
+        metavar="LIST",
+        help=f"Calibrators with commas, of {', '.join(NAMES)}.",
+    )(command)

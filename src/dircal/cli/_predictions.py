@@ -1,0 +1,188 @@
+"""A file of predictions with labels, read whole: what every command but `apply` starts from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from dircal._columns import Arguments
+from dircal._labels import as_labels
+from dircal._progress import Progress
+from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
+from dircal._validation import ROW_SUM_TOLERANCE, check_values, check_weight
+from dircal.calibrators import IdentityCalibrator
+from dircal.cli._selection import Choice, column_called, columns_of_classes
+from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
+from dircal.exceptions import DircalWarning, warn
+
+__all__ = ["Predictions", "Source", "arguments_of", "open_source", "read_predictions"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the predictions are, in the words of the command line."""
+
+    path: Path
+    choice: Choice
+    scale: InputScale = "probability"
+    label: str = ""
+    weights: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a file holds.
+
+    ``scores`` (n, c) with the names of their ``columns``; ``classes`` are the labels of these, or
+    of both classes where there is one column; ``labels`` (n,), and ``weights`` if there are any;
+    ``is_array`` where the names are no more than numbers of columns.
+    """
+
+    scores: AnyFloatArray
+    columns: list[str]
+    classes: LabelArray
+    labels: LabelArray
+    weights: FloatArray | None
+    is_array: bool
+
+    def probabilities(self, scale: InputScale) -> FloatArray:
+        """Probabilities (n, k) in the sorted order of the labels, whatever the scale."""
+        if len(self.columns) == 1:
+            raise ValueError(
+                f"one column of scores was chosen, {self.columns[0]!r}, but measures need one for "
+                "each class. Choose both."
+            )
+        identity = IdentityCalibrator(input_scale=scale, classes=self.classes.tolist())
+        return identity.fit(self.scores, self.labels, self.weights).predict_proba(self.scores)
+
+
+def open_source(source: Source) -> AbstractTable:
+    """The file of a source."""
+    is_archive = source.path.suffix.lower() == ".npz"
+    array = source.choice.columns if is_archive else None
+    return open_table(source.path, delimiter=source.delimiter, array=array)
+
+
+def read_predictions(source: Source) -> Predictions:
+    """Labels first, since they tell which columns are the scores, then the scores."""
+    with open_source(source) as table:
+        aside = []
+        if source.label.endswith(".npy") and source.label not in table.names:
+            labels = _labels_beside(Path(source.label), table)
+        else:
+            aside.append(column_called(table, source.label, "--label"))
+            labels = _read_labels(table, aside[0])
+        if source.weights is not None:
+            aside.append(column_called(table, source.weights, "--weights"))
+        chosen = columns_of_classes(table, source.choice, np.unique(labels), aside)
+        columns = chosen.positions + aside[1:]
+        scores, places = _read_numbers(table, columns, len(labels))
+        weights = None
+        if source.weights is not None:
+            scores, weights = scores[:, :-1], check_weight(scores[:, -1], len(scores))
+        names = [table.names[i] for i in chosen.positions]
+        if len(names) > 1:
+            check_values(scores, weights, source.scale, arguments_of(source, names, places))
+        _doubt_logits(scores, source)
+        is_array = table.score_columns is not None
+        return Predictions(scores, names, chosen.classes, labels, weights, is_array)
+
+
+def arguments_of(source: Source, names: list[str], row: Callable[[int], str]) -> Arguments:
+    """How the door speaks of the numbers of a file."""
+    return Arguments(
+        scores=str(source.path),
+        labels=source.label,
+        caller="a map",
+        fix="Pass --scale logit if these are logits; otherwise check that --columns names all "
+        "classes and nothing else.",
+        row=row,
+        column=lambda j: f"column {names[j]!r}",
+    )
+
+
+def _read_labels(table: AbstractTable, column: int) -> LabelArray:
+    parts = []
+    with Progress("Reading labels", table.size, table.unit) as progress:
+        for chunk in table.chunks([column]):
+            parts.append(chunk.values(column))
+            progress.advance(chunk.advance)
+    if not parts:
+        raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions with their labels.")
+    labels = table.as_labels(np.concatenate(parts))
+    return _checked(labels, table)
+
+
+def _labels_beside(path: Path, table: AbstractTable) -> LabelArray:
+    from dircal.cli.tables._arrays import read_labels
+
+    labels = read_labels(path)
+    if len(labels) != table.size:
+        raise ValueError(
+            f"{str(path)!r} has {len(labels)} labels, but {str(table.path)!r} has {table.size} "
+            "rows. Pass one label for each row."
+        )
+    return _checked(labels, table)
+
+
+def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
+    """Labels that can be labels; bytes become text."""
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    words = Arguments(str(table.path), "--label", "a map", "")
+    return as_labels(labels, len(labels), words)
+
+
+def _read_numbers(
+    table: AbstractTable, columns: list[int], n_rows: int
+) -> tuple[AnyFloatArray, Callable[[int], str]]:
+    """All rows of some columns, and how people find a row in the file."""
+    parts: list[AnyFloatArray] = []
+    with Progress("Reading", table.size, table.unit) as progress:
+        for chunk in table.chunks(columns):
+            numbers = chunk.numbers(columns)
+            _refuse_missing(chunk, numbers, [table.names[i] for i in columns], str(table.path))
+            parts.append(numbers)
+            progress.advance(chunk.advance)
+    scores = np.concatenate(parts)
+    if len(scores) != n_rows:
+        raise ValueError(f"{str(table.path)!r} changed while it was read. Run the command again.")
+    return scores, partial(_place, table, columns)
+
+
+def _place(table: AbstractTable, columns: list[int], row: int) -> str:
+    """Read again to find it: cheaper than to remember where all rows were."""
+    place = f"row {row}"
+    for chunk in table.chunks(columns):
+        if chunk.first > row:
+            break
+        place = chunk.place(row - chunk.first)
+    return place
+
+
+def _refuse_missing(
+    chunk: AbstractChunk, numbers: AnyFloatArray, names: list[str], file: str
+) -> None:
+    bad = np.argwhere(~np.isfinite(numbers))
+    if len(bad):
+        i, j = bad[0].tolist()
+        raise ValueError(
+            f"{file!r}: {chunk.place(i)}, column {names[j]!r} is {numbers[i, j]}. Scores must be "
+            "finite numbers: repair such rows, or leave them out."
+        )
+
+
+def _doubt_logits(scores: AnyFloatArray, source: Source) -> None:
+    """Say so where what is called logits looks like probabilities."""
+    if source.scale != "logit" or scores.shape[1] < 2:
+        return
+    within = float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
+    if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
+        warn(
+            f"{str(source.path)!r}: --scale logit was given, but all rows look like probabilities: "
+            "they lie between 0 and 1 and sum to one. Leave it out if they are.",
+            DircalWarning,
+        )

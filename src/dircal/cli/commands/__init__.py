@@ -1,0 +1,3 @@
+"""The commands, one file each, all called `command`: translate, call, print."""
+
+__all__: list[str] = []

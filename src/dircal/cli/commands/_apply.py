@@ -1,0 +1,116 @@
+"""``dircal apply``: calibrate a file of predictions, a chunk at a time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dircal.cli._options import FILE, common_options, output_options, source_options
+from dircal.cli._output import check_output, print_json, print_lines
+
+if TYPE_CHECKING:
+    from dircal.cli._predictions import Source
+    from dircal.cli.tables import AbstractTable
+
+__all__ = ["command"]
+
+
+@click.command(epilog="Example: dircal apply map.json predictions.csv -o calibrated.csv")
+@click.argument("map_file", metavar="MAP", type=FILE)
+@source_options
+@click.option("--prefix", default="", help="Keep the scores and add columns with this before them.")
+@click.option("--suffix", default="", help="The same, with this after them.")
+@output_options("Where to write the calibrated predictions, as a file of the same type.")
+@common_options
+def command(
+    map_file: Path,
+    source: "Source",
+    prefix: str,
+    suffix: str,
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Calibrate a file of predictions with a fitted map.
+
+    MAP is what `dircal fit` has written. The columns with the scores are those that the map was
+    fitted on, or those called like its labels, unless --columns names others. The calibrated
+    probabilities take their place, or stand behind all columns with --prefix or --suffix; all other
+    columns stay as they are. Files of any size are read and written in chunks.
+    """
+    import dircal
+    from dircal._files import whole_file
+    from dircal._progress import Progress
+    from dircal.cli._predictions import open_source
+    from dircal.cli._selection import columns_of_map
+    from dircal.cli.tables import Change, kind_of
+
+    if kind_of(output) != kind_of(source.path):
+        raise ValueError(
+            f"--output {str(output)!r} must be of the type of the input, {kind_of(source.path)}."
+        )
+    check_output(output, force=force, inputs=[source.path, map_file])
+    calibrator = dircal.load(map_file)
+    with open_source(source) as table:
+        columns = columns_of_map(table, source.choice, calibrator)
+        names = [table.names[i] for i in columns]
+        added = _added_names(table, names, prefix, suffix)
+        rows = _Rows(calibrator, source, names)
+        with (
+            Progress("Calibrating", table.size, table.unit) as progress,
+            whole_file(output) as temporary,
+        ):
+            table.rewrite(temporary, Change(columns, added, rows.calibrated, progress.advance))
+    if as_json:
+        written = names if added is None else added
+        print_json({"output": output, "rows": rows.count, "columns": written})
+    else:
+        print_lines([f"{rows.count:,} rows calibrated, written to {output}."])
+
+
+class _Rows:
+    """Calibrates chunks and counts their rows."""
+
+    def __init__(self, calibrator: Any, source: "Source", names: list[str]) -> None:
+        import numpy as np
+
+        self.count = 0
+        self._calibrator = calibrator
+        self._source = source
+        self._names = names
+        labels = calibrator.column_classes_[-calibrator.n_features_in_ :]
+        # Probabilities follow the sorted labels, and go to the columns that the scores came from.
+        self._order = np.searchsorted(calibrator.classes_, labels)
+        self._is_sorted = np.array_equal(self._order, np.arange(len(calibrator.classes_)))
+
+    def calibrated(self, chunk: Any, scores: Any) -> Any:
+        """Probabilities (m, c) in the order of the columns."""
+        from dircal._validation import check_values
+        from dircal.cli._predictions import arguments_of
+
+        try:
+            proba = self._calibrator.predict_proba(scores)
+        except ValueError:
+            # Say it in terms of the file where the numbers are to blame.
+            arguments = arguments_of(self._source, self._names, chunk.place)
+            if len(self._names) > 1:
+                check_values(scores, None, self._calibrator.input_scale, arguments)
+            raise
+        self.count += len(proba)
+        return proba if self._is_sorted else proba[:, self._order]
+
+
+def _added_names(
+    table: "AbstractTable", names: list[str], prefix: str, suffix: str
+) -> list[str] | None:
+    """Names of new columns; None where the scores are replaced."""
+    if not prefix and not suffix:
+        return None
+    added = [f"{prefix}{name}{suffix}" for name in table.names_to_add(names)]
+    taken = [name for name in added if name in table.names]
+    if taken:
+        raise ValueError(
+            f"{str(table.path)!r} has a column called {taken[0]!r} already. Choose another "
+            "--prefix or --suffix."
+        )
+    return added

@@ -1,0 +1,84 @@
+"""``dircal evaluate``: measures with intervals, tests, and gates for other people's CI."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dircal.cli._errors import GATE_FAILED
+from dircal.cli._gates import Gate, parse_gate
+from dircal.cli._options import common_options, predictions_options, resampling_options
+from dircal.cli._output import print_json, print_lines, print_table, short
+
+if TYPE_CHECKING:
+    from dircal.cli._evaluation import Evaluation
+    from dircal.cli._predictions import Source
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog='Example: dircal evaluate test.csv --label y --fail-if "classwise_ece > 0.02"'
+)
+@predictions_options
+@click.option(
+    "--fail-if",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help='Exit with code 1 if this holds, such as "classwise_ece > 0.02"; may be repeated. Names '
+    "are those of the measures, with .low or .high for an end of the interval and .pvalue for the "
+    "test.",
+)
+@resampling_options
+@common_options
+@click.pass_context
+def command(
+    context: click.Context,
+    source: "Source",
+    rules: tuple[str, ...],
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure a file of predictions, with intervals and tests.
+
+    PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, with a column of true labels.
+    """
+    gates = [parse_gate(rule) for rule in rules]
+    from dircal.cli._evaluation import check_names, evaluate
+    from dircal.cli._predictions import read_predictions
+
+    check_names(gates)
+    predictions = read_predictions(source)
+    found = evaluate(predictions, source.scale, n_resamples=resamples, seed=seed)
+    values = found.values()
+    if as_json:
+        print_json(_document(source, found, gates))
+    else:
+        _show(found)
+        print_lines(gate.sentence(values) for gate in gates)
+    if any(gate.fires(values) for gate in gates):
+        context.exit(GATE_FAILED)
+
+
+def _show(found: "Evaluation") -> None:
+    print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
+    rows = []
+    for one in found.measures:
+        ends = "" if one.low is None else f"{short(one.low)} to {short(one.high)}"
+        rows.append((one.name, short(one.value), ends))
+    print_table(("measure", "value", "95 %"), rows)
+    print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
+
+
+def _document(source: "Source", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:
+    values = found.values()
+    return {
+        "predictions": source.path,
+        **found.document(),
+        "gates": [
+            {"rule": gate.rule, "value": values[gate.name], "failed": gate.fires(values)}
+            for gate in gates
+        ],
+        "failed": any(gate.fires(values) for gate in gates),
+    }

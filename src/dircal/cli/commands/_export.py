@@ -1,0 +1,52 @@
+"""``dircal export``: take a fitted map to other programs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dircal.cli._options import FILE, common_options, output_options
+from dircal.cli._output import check_output, print_json, print_lines
+
+__all__ = ["command"]
+
+
+@click.command(epilog="Example: dircal export map.json --to onnx -o map.onnx")
+@click.argument("map_file", metavar="MAP", type=FILE)
+@click.option(
+    "--to",
+    "kind",
+    required=True,
+    type=click.Choice(["onnx", "torch", "python"]),
+    help="An ONNX model, a PyTorch program, or a Python file that needs nothing.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float64", "float32", "mixed"]),
+    default="float64",
+    show_default=True,
+    help="Precision of ONNX and PyTorch; mixed is float32 outside, float64 inside (ONNX).",
+)
+@output_options("Where to write it.")
+@common_options
+def command(
+    map_file: Path, kind: str, dtype: Any, output: Path, force: bool, as_json: bool
+) -> None:
+    """Take a fitted map to ONNX, PyTorch or plain Python.
+
+    MAP is what `dircal fit` has written. What comes out needs no dircal where it runs.
+    """
+    import dircal
+
+    check_output(output, force=force, inputs=[map_file])
+    calibrator = dircal.load(map_file)
+    if kind == "onnx":
+        dircal.export.to_onnx(calibrator, output, dtype=dtype)
+    elif kind == "torch":
+        dircal.export.to_torch(calibrator, output, dtype=dtype)
+    else:
+        dircal.export.to_python(calibrator, output)
+    if as_json:
+        print_json({"output": output, "to": kind, "classes": calibrator.classes_})
+    else:
+        print_lines([f"Written to {output}."])

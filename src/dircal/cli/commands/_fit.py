@@ -1,0 +1,152 @@
+"""``dircal fit``: from a file of predictions with labels to a map."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dircal.cli._calibrators import NAMES, make_calibrator
+from dircal.cli._options import common_options, output_options, predictions_options
+from dircal.cli._output import busy, check_output, print_json, print_lines
+
+if TYPE_CHECKING:
+    from dircal.cli._predictions import Predictions, Source
+
+__all__ = ["command"]
+
+
+@click.command(
+    epilog="Example: dircal fit predictions.csv --label y --calibrator dirichlet -o map.json"
+)
+@predictions_options
+@click.option("--weights", metavar="NAME", help="Column with the weights of the rows.")
+@click.option(
+    "--calibrator",
+    type=click.Choice(NAMES),
+    default="auto",
+    show_default=True,
+    help="Which map; beta, histogram, isotonic and platt take each class against the rest.",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the calibrator, such as lam=0.01; may be repeated.",
+)
+@output_options("Where to write the map, as JSON.")
+@common_options
+def command(
+    source: "Source",
+    calibrator: str,
+    options: tuple[str, ...],
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Learn a map from a file of predictions with labels.
+
+    PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, of rows that the classifier was not
+    trained on. The columns with the scores are those called like the labels, unless --columns
+    names others.
+    """
+    import dircal
+    from dircal.cli._predictions import read_predictions
+
+    check_output(output, force=force, inputs=[source.path])
+    predictions = read_predictions(source)
+    with busy(f"Fitting {len(predictions.labels):,} rows"):
+        fitted = _fit(source, predictions, calibrator, options)
+        losses = _losses(source, predictions, fitted)
+    dircal.save(fitted, output)
+    if as_json:
+        print_json(_document(predictions, fitted, losses, output))
+    else:
+        print_lines(_sentences(predictions, fitted, losses, output))
+
+
+def _fit(source: "Source", predictions: "Predictions", name: str, options: tuple[str, ...]) -> Any:
+    import numpy as np
+
+    calibrator = make_calibrator(
+        name,
+        scale=source.scale,
+        n_classes=len(predictions.classes),
+        n_columns=len(predictions.columns),
+        classes=predictions.classes.tolist(),
+        options=options,
+    )
+    calibrator.fit(predictions.scores, predictions.labels, predictions.weights)
+    if not predictions.is_array:
+        # What a data frame would have told: `apply` finds the columns by it.
+        calibrator.feature_names_in_ = np.array(predictions.columns, dtype=object)
+    return calibrator
+
+
+def _losses(
+    source: "Source", predictions: "Predictions", fitted: Any
+) -> tuple[float, float] | None:
+    """Mean log-loss of the fitting rows before and after; None for a single column."""
+    from dircal.metrics import log_loss
+
+    if len(predictions.columns) == 1:
+        return None
+    before, after = (
+        log_loss(
+            predictions.labels,
+            proba,
+            sample_weight=predictions.weights,
+            classes=fitted.classes_,
+        )
+        for proba in (
+            predictions.probabilities(source.scale),
+            fitted.predict_proba(predictions.scores),
+        )
+    )
+    return before, after
+
+
+def _name_of(fitted: Any) -> str:
+    """The calibrator, with what it chose or holds."""
+    name = type(fitted).__name__
+    if hasattr(fitted, "choice_"):
+        return f"{name} (its choice: {fitted.choice_})"
+    held = getattr(fitted, "calibrator", None)
+    return name if held is None else f"{name} of {type(held).__name__}"
+
+
+def _sentences(
+    predictions: "Predictions", fitted: Any, losses: tuple[float, float] | None, output: Path
+) -> list[str]:
+    n, k = len(predictions.labels), len(fitted.classes_)
+    lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(predictions)]
+    if losses is not None:
+        lines.append(f"Log-loss of these rows: {losses[0]:.4f} before, {losses[1]:.4f} after.")
+    return [*lines, f"Written to {output}."]
+
+
+def _columns(predictions: "Predictions") -> str:
+    labels = predictions.classes[-len(predictions.columns) :].tolist()
+    pairs = [
+        name if name == str(label) else f"{name} = {label}"
+        for name, label in zip(predictions.columns, labels, strict=True)
+    ]
+    more = f" and {len(pairs) - 12} more" if len(pairs) > 12 else ""
+    return f"Columns: {', '.join(pairs[:12])}{more}."
+
+
+def _document(
+    predictions: "Predictions", fitted: Any, losses: tuple[float, float] | None, output: Path
+) -> dict[str, Any]:
+    before, after = losses or (None, None)
+    return {
+        "output": output,
+        "calibrator": type(fitted).__name__,
+        "choice": getattr(fitted, "choice_", None),
+        "rows": len(predictions.labels),
+        "classes": fitted.classes_,
+        "columns": predictions.columns,
+        "column_classes": predictions.classes[-len(predictions.columns) :],
+        "log_loss_before": before,
+        "log_loss_after": after,
+    }

@@ -1,0 +1,124 @@
+"""What every kind of file of predictions offers: columns with names, and rows in chunks."""
+
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dircal._typing import AnyFloatArray, FloatArray, LabelArray
+
+__all__ = [
+    "CHUNK_CELLS",
+    "AbstractChunk",
+    "AbstractTable",
+    "Change",
+    "Columns",
+    "as_many_rows",
+    "reading",
+]
+
+Columns: TypeAlias = Sequence[int]
+"""Positions of columns."""
+
+CHUNK_CELLS = 2**20
+"""A chunk holds about so many cells, whatever the number of columns."""
+_FEWEST_ROWS, _MOST_ROWS = 256, 2**17
+
+
+def as_many_rows(n_columns: int) -> int:
+    """Rows of a chunk."""
+    return int(np.clip(CHUNK_CELLS // max(n_columns, 1), _FEWEST_ROWS, _MOST_ROWS))
+
+
+class AbstractChunk(ABC):
+    """Some rows that follow each other.
+
+    ``first`` is the number of the first of them, ``advance`` how far they bring us, in the unit of
+    the table.
+    """
+
+    first: int
+    advance: int
+
+    @abstractmethod
+    def numbers(self, columns: Columns) -> AnyFloatArray:
+        """Numbers (m, c) of these columns, or a ValueError that says where there is none."""
+
+    @abstractmethod
+    def values(self, column: int) -> LabelArray:
+        """Labels (m,) in this column, or a ValueError that says where there is none."""
+
+    def place(self, row: int) -> str:
+        """How people find a row of the chunk in the file."""
+        return f"row {self.first + row}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What `AbstractTable.rewrite` does to the rows.
+
+    ``columns`` go through ``transform``, which takes a chunk and their numbers and returns as many
+    columns. They take the place of the old ones, or stand behind all others under the ``names``.
+    ``tell`` hears how far each chunk brings us.
+    """
+
+    columns: Columns
+    names: Sequence[str] | None
+    transform: Callable[[AbstractChunk, AnyFloatArray], FloatArray]
+    tell: Callable[[int], None]
+
+
+class AbstractTable(AbstractContextManager[Any], ABC):
+    """A file of predictions, opened for reading.
+
+    ``names`` are those of its columns; ``score_columns`` are the columns that are scores by
+    nature, as those of an array are, and None where only their names can tell. ``size`` is how
+    far there is to go, in ``unit``.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    score_columns: range | None = None
+    size: int
+    unit: str
+
+    @abstractmethod
+    def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
+        """All rows from the beginning; only these columns may be asked for."""
+
+    @abstractmethod
+    def rewrite(self, target: Path, change: Change) -> None:
+        """The same file with some columns changed, at another place."""
+
+    def names_to_add(self, names: list[str]) -> list[str]:
+        """What new columns are called after, where these columns are changed."""
+        return names
+
+    def as_labels(self, values: LabelArray) -> LabelArray:
+        """Labels of all rows, of the type they stand for."""
+        return values
+
+    def __exit__(self, *_: object) -> None:
+        """Close what is open."""
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn the many errors of damaged files into one kind, a ValueError that names the file."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{str(path)!r} is not text in UTF-8 (byte 0x{error.object[error.start]:02x}). "
+            "Save it as UTF-8, or check that it is the right file."
+        ) from error
+    except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{str(path)!r} is damaged or cut off ({error}). Write or copy it again."
+        ) from error

@@ -1,0 +1,284 @@
+"""CSV and its relatives, also compressed: read and written record by record.
+
+Cells are kept as they stand in the file, with their quotes. What is not changed comes out as it
+went in, byte for byte.
+"""
+
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from dircal._typing import FloatArray, LabelArray
+from dircal.cli.tables._base import (
+    AbstractChunk,
+    AbstractTable,
+    Change,
+    Columns,
+    as_many_rows,
+    reading,
+)
+
+__all__ = ["TextTable", "parse_whole_numbers"]
+
+# A record of this many characters is none: a file without line ends, or a quote left open.
+_LONGEST_RECORD = 2**24
+# Cells of text take longer, and more memory, than numbers do: chunks are so many times smaller.
+_WEIGHT = 8
+_MARK = "\ufeff"
+# 007 is a name, and what has more digits than this does not fit an integer.
+_WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
+
+
+@dataclass
+class _Record:
+    """Cells as they stand in the file, the line they begin on, and what ends them."""
+
+    line: int
+    cells: list[str]
+    end: str
+
+
+@dataclass
+class _TextChunk(AbstractChunk):
+    names: tuple[str, ...]
+    first: int
+    advance: int = 0
+    records: list[_Record] = field(default_factory=list)
+
+    def place(self, row: int) -> str:
+        here = row < len(self.records)
+        return f"line {self.records[row].line}" if here else super().place(row)
+
+    def numbers(self, columns: Columns) -> FloatArray:
+        cells = [record.cells[column] for record in self.records for column in columns]
+        try:
+            # Python reads 1_000 as a number, and nobody else does.
+            if "_" in "".join(cells):
+                raise ValueError
+            values = np.array([float(cell) for cell in cells])
+        except ValueError:
+            values = np.array([self._number(i, columns) for i in range(len(cells))])
+        return values.reshape(len(self.records), len(columns))
+
+    def _number(self, i: int, columns: Columns) -> float:
+        """The number of one cell, with patience for quotes."""
+        row, j = divmod(i, len(columns))
+        cell = _content(self.records[row].cells[columns[j]]).strip()
+        try:
+            if "_" in cell:
+                raise ValueError
+            return float(cell)
+        except ValueError:
+            what = f"holds {cell[:40]!r}, which is no number" if cell else "is empty"
+            raise ValueError(
+                f"{self.place(row)}, column {self.names[columns[j]]!r} {what}. Repair the row, or "
+                "leave it out."
+            ) from None
+
+    def values(self, column: int) -> LabelArray:
+        texts = [_content(record.cells[column]) for record in self.records]
+        if "" in texts:
+            raise ValueError(
+                f"{self.place(texts.index(''))}, column {self.names[column]!r} is empty. "
+                "Leave out the rows without a label."
+            )
+        return np.array(texts)
+
+
+class TextTable(AbstractTable):
+    """A text file with a record for each row and the names of the columns in the first."""
+
+    unit = "bytes"
+
+    def __init__(self, path: Path, delimiter: str) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        self._delimiter = delimiter
+        self._starts_quoted = re.compile(f'(?:^|{re.escape(delimiter)})"')
+        self._cell = re.compile(
+            f'"(?:[^"]|"")*"[^{re.escape(delimiter)}]*|[^{re.escape(delimiter)}]*'
+        )
+        with self._open() as (_, text), reading(path):
+            self._header = self._read_header(text)
+        self.names = tuple(_content(cell) for cell in self._header.cells)
+        self.names = (self.names[0].removeprefix(_MARK), *self.names[1:])
+
+    def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
+        del columns  # a line is read whole
+        return self._chunks()
+
+    def rewrite(self, target: Path, change: Change) -> None:
+        added = [self._quoted(name) for name in change.names or ()]
+        with target.open("xb") as raw, self._compressed(raw) as file:
+            header = self._header
+            file.write(self._joined(header.cells + added, header.end))
+            for chunk in self._chunks():
+                numbers = change.transform(chunk, chunk.numbers(change.columns))
+                for record, row in zip(chunk.records, numbers.tolist(), strict=True):
+                    texts = map(repr, row)
+                    if change.names is None:
+                        for column, text in zip(change.columns, texts, strict=True):
+                            record.cells[column] = text
+                    else:
+                        record.cells += texts
+                file.write("".join(self._joined(r.cells, r.end) for r in chunk.records))
+                change.tell(chunk.advance)
+
+    def as_labels(self, values: LabelArray) -> LabelArray:
+        whole = parse_whole_numbers(values)
+        return values if whole is None else whole
+
+    def _joined(self, cells: list[str], end: str) -> str:
+        return self._delimiter.join(cells) + end
+
+    def _quoted(self, name: str) -> str:
+        special = (self._delimiter, '"', "\r", "\n")
+        return '"' + name.replace('"', '""') + '"' if any(c in name for c in special) else name
+
+    @property
+    def _is_compressed(self) -> bool:
+        return self.path.suffix.lower() == ".gz"
+
+    @contextmanager
+    def _open(self) -> Iterator[tuple[IO[bytes], io.TextIOWrapper]]:
+        """The bytes of the file, whose position tells how far we are, and its text."""
+        with self.path.open("rb") as raw:
+            content = gzip.GzipFile(fileobj=raw) if self._is_compressed else raw
+            # Line ends stay as they are.
+            yield raw, io.TextIOWrapper(content, encoding="utf-8", newline="")
+
+    @contextmanager
+    def _compressed(self, raw: IO[bytes]) -> Iterator[io.TextIOWrapper]:
+        """Text to write, compressed like the original."""
+        content = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if self._is_compressed else raw
+        with io.TextIOWrapper(content, encoding="utf-8", newline="") as text:
+            yield text
+
+    def _read_header(self, text: io.TextIOWrapper) -> _Record:
+        header = next(self._records(text), None)
+        if header is None:
+            raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a line of names.")
+        if "\0" in "".join(header.cells):
+            raise ValueError(
+                f"{str(self.path)!r} is not a text file. Pass CSV in UTF-8, or give the file the "
+                "ending of its type: .parquet, .npy or .npz."
+            )
+        return header
+
+    def _chunks(self) -> Iterator[_TextChunk]:
+        with self._open() as (raw, text), reading(self.path):
+            records = self._records(text)
+            next(records)
+            at, n_columns, most = (
+                raw.tell(),
+                len(self.names),
+                as_many_rows(_WEIGHT * len(self.names)),
+            )
+            chunk = _TextChunk(self.names, 0)
+            for record in records:
+                if len(record.cells) != n_columns:
+                    raise ValueError(
+                        f"{str(self.path)!r}: line {record.line} has {len(record.cells)} cells, "
+                        f"but the first line names {n_columns} columns. Repair the line."
+                    )
+                chunk.records.append(record)
+                if len(chunk.records) == most:
+                    chunk.advance = raw.tell() - at
+                    yield chunk
+                    at = raw.tell()
+                    chunk = _TextChunk(self.names, chunk.first + most)
+            if chunk.records:
+                chunk.advance = raw.tell() - at
+                yield chunk
+
+    def _records(self, text: io.TextIOWrapper) -> Iterator[_Record]:
+        """Records one by one; an empty line belongs to the end of the record before it."""
+        waiting: _Record | None = None
+        line = 0
+        while content := text.readline(_LONGEST_RECORD):
+            line += 1
+            first = line
+            if '"' in content:
+                # A quoted cell may go on over lines.
+                parts = [content]
+                is_open, length = self._is_open(content, False), len(content)
+                while is_open:
+                    content = text.readline(_LONGEST_RECORD)
+                    length += len(content)
+                    if not content or length >= _LONGEST_RECORD:
+                        self._refuse_open_quote(first)
+                    line += 1
+                    parts.append(content)
+                    is_open = self._is_open(content, True)
+                content = "".join(parts)
+            if len(content) >= _LONGEST_RECORD:
+                raise ValueError(
+                    f"{str(self.path)!r}: line {first} has more than {_LONGEST_RECORD:,} "
+                    "characters; this is no table. Check that it is the right file."
+                )
+            body = content.rstrip("\r\n")
+            end = content[len(body) :]
+            if not body and waiting is not None:
+                waiting.end += end
+                continue
+            if waiting is not None:
+                yield waiting
+            waiting = _Record(first, self._cells(body), end)
+        if waiting is not None:
+            yield waiting
+
+    def _is_open(self, line: str, is_open: bool) -> bool:
+        """Whether a quoted cell goes on after this line; it begins with one if ``is_open``."""
+        at = 0
+        while True:
+            if not is_open:
+                found = self._starts_quoted.search(line, at)
+                if found is None:
+                    return False
+                at = found.end()
+            at = line.find('"', at) + 1
+            if at == 0:
+                return True
+            # A doubled quote is one inside the cell.
+            is_open = line.startswith('"', at)
+            at += is_open
+
+    def _refuse_open_quote(self, line: int) -> None:
+        raise ValueError(
+            f"{str(self.path)!r}: the quote that opens on line {line} is never closed. "
+            "Close it, or double quotes inside a quoted cell."
+        )
+
+    def _cells(self, body: str) -> list[str]:
+        if '"' not in body:
+            return body.split(self._delimiter)
+        cells, at = [], 0
+        while True:
+            found = self._cell.match(body, at)
+            assert found is not None
+            cells.append(found.group())
+            at = found.end() + 1
+            if found.end() == len(body):
+                return cells
+
+
+def _content(cell: str) -> str:
+    """What a cell says, without its quotes."""
+    if len(cell) >= 2 and cell[0] == cell[-1] == '"':
+        return cell[1:-1].replace('""', '"')
+    return cell
+
+
+def parse_whole_numbers(texts: LabelArray) -> LabelArray | None:
+    """Integers, if all texts are such; None otherwise."""
+    distinct, inverse = np.unique(texts, return_inverse=True)
+    if not all(_WHOLE_NUMBER.fullmatch(text) for text in distinct.tolist()):
+        return None
+    return np.array([int(text.partition(".")[0]) for text in distinct.tolist()])[inverse]

@@ -1,0 +1,120 @@
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dircal.cli.tables import Change, open_table
+from dircal.cli.tables._text import _content
+
+# Python's writer does not quote a lone carriage return, which ends a line.
+CELLS = st.text(st.sampled_from('a,";\n é😀'), max_size=6)
+
+
+def copied(path, tmp_path):
+    """The file as `rewrite` writes it where nothing is changed."""
+    target = tmp_path / "copy"
+    target.unlink(missing_ok=True)
+    with open_table(path) as table:
+        table.rewrite(target, Change([], None, lambda chunk, numbers: numbers, lambda n: None))
+    return target.read_bytes()
+
+
+def rows_of(path):
+    """Names, and the rows as the cells say them."""
+    with open_table(path) as table:
+        records = [r for chunk in table.chunks([]) for r in chunk.records]
+        return list(table.names), [[_content(cell) for cell in r.cells] for r in records]
+
+
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=8),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_python_writes_is_read_and_copied(tmp_path_factory, rows, quoting, end):
+    folder = tmp_path_factory.mktemp("text")
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=quoting, lineterminator=end)
+    writer.writerows([("a", "b", "c"), *rows])
+    path = folder / "p.csv"
+    path.write_bytes(text.getvalue().encode())
+    assert copied(path, folder) == path.read_bytes()
+    assert rows_of(path) == (["a", "b", "c"], [list(row) for row in rows])
+
+
+@given(content=st.binary(max_size=200))
+@example(b"")
+@example(b'a,b\n"1,2\n')
+@example(b"a,b\n1\n")
+@example(b"\xff\xfea\x00")
+@example(b"\n\n")
+@example(b"a\r\r\n1\r")
+@example(b'"')
+@example(b'a,"b"c,d\n1,"2"3,4\n')
+def test_any_bytes_are_copied_or_refused(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("bytes")
+    path = folder / "p.csv"
+    path.write_bytes(content)
+    try:
+        found = copied(path, folder)
+    except ValueError as error:
+        assert repr(str(path)) in str(error)  # noqa: PT017 - many are fine
+    else:
+        assert found == content
+
+
+@given(content=st.binary(max_size=100), cut=st.integers(0, 60))
+def test_damaged_gzip_is_refused(tmp_path_factory, content, cut):
+    folder = tmp_path_factory.mktemp("gzip")
+    path = folder / "p.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n")[:cut] + content)
+    try:
+        copied(path, folder)
+    except (ValueError, OSError) as error:
+        assert str(error)  # noqa: PT017 - what is not damaged enough passes
+
+
+def test_numbers_and_where_they_are_not(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text('a,b\n"0.5", 1e-3\n\n"x\ny",2\n')
+    with open_table(path) as table:
+        (chunk,) = table.chunks([0, 1])
+        np.testing.assert_array_equal(chunk.numbers([1]), [[1e-3], [2.0]])
+        with pytest.raises(ValueError, match=r"line 4, column 'a' holds 'x\\ny', which is no num"):
+            chunk.numbers([0])
+
+
+@pytest.mark.parametrize("cell", ["1_000", "0,5", "NA", "", "--1"])
+def test_what_is_no_number(tmp_path, cell):
+    path = tmp_path / "p.csv"
+    path.write_text(f'a;b\n1;"{cell}"\n')
+    with open_table(path, delimiter=";") as table:
+        (chunk,) = table.chunks([1])
+        with pytest.raises(ValueError, match="line 2, column 'b'"):
+            chunk.numbers([1])
+
+
+def test_labels_that_are_whole_numbers_are_integers(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("y,z,w\n10,007,1\n2,8,a\n10.0,9,b\n")
+    with open_table(path) as table:
+        (chunk,) = table.chunks([0, 1, 2])
+        labels = [table.as_labels(chunk.values(i)) for i in range(3)]
+    assert labels[0].tolist() == [10, 2, 10]
+    assert labels[1].tolist() == ["007", "8", "9"]
+    assert labels[2].tolist() == ["1", "a", "b"]
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("dircal.cli.tables._text._LONGEST_RECORD", 100)
+    path = tmp_path / "p.csv"
+    path.write_text("a,b\n" + "1" * 200 + "\n")
+    with pytest.raises(ValueError, match="line 2 has more than 100 characters"):
+        copied(path, tmp_path)
+    path.write_text('a,b\n"' + "1\n" * 100 + '",2\n')
+    with pytest.raises(ValueError, match="the quote that opens on line 2 is never closed"):
+        copied(path, tmp_path)

@@ -1,0 +1,130 @@
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+
+import dircal
+
+
+@pytest.fixture
+def expected(fitted, animals):
+    return dircal.load(fitted).predict_proba(animals[0])
+
+
+def scores(path, columns=(2, 3, 4)):
+    return np.genfromtxt(path, delimiter=",", skip_header=1, usecols=columns, encoding="utf-8")
+
+
+def test_the_scores_are_replaced_exactly(run, expected, tmp_path):
+    told = run("apply", "map.json", "p.csv", "-o", "out.csv").stdout
+    assert told == "300 rows calibrated, written to out.csv.\n"
+    assert_array_equal(scores("out.csv"), expected)
+    old, new = ((tmp_path / name).read_text().splitlines() for name in ("p.csv", "out.csv"))
+    assert old[0] == new[0]
+    assert [line.split(",")[:2] for line in old] == [line.split(",")[:2] for line in new]
+
+
+def test_columns_are_added_with_a_prefix_or_suffix(run, expected, tmp_path):
+    run("apply", "map.json", "p.csv", "-o", "out.csv", "--prefix", "cal_", "--suffix", "!")
+    old, new = ((tmp_path / name).read_text().splitlines() for name in ("p.csv", "out.csv"))
+    assert new[0] == "id,y,ant,bee,cow,cal_ant!,cal_bee!,cal_cow!"
+    assert all(b.startswith(a + ",") for a, b in zip(old, new, strict=True))
+    assert_array_equal(scores("out.csv", (5, 6, 7)), expected)
+    again = ["out.csv", "-o", "more.csv", "--prefix", "cal_", "--suffix", "!"]
+    told = run("apply", "map.json", *again, code=2).stderr
+    assert "has a column called 'cal_ant!' already" in told
+
+
+def test_other_columns_stay_byte_for_byte(run, fitted, tmp_path):
+    rows = [
+        '\ufeffcow,"a ""note""",ant,bee\r\n',
+        '0.2,"two\r\nlines, and a comma",0.3,0.5\r\n',
+        "\r\n",
+        '0.6,5" pipe ,"0.2",2e-1\r\n',
+        "1,ñ,0,0",
+    ]
+    (tmp_path / "odd.csv").write_bytes("".join(rows).encode())
+    run("apply", "map.json", "odd.csv", "-o", "out.csv")
+    expected = dircal.load("map.json").predict_proba(
+        [[0.3, 0.5, 0.2], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]]
+    )
+    a, b, c = [[repr(float(p)) for p in row] for row in expected]
+    assert (tmp_path / "out.csv").read_bytes().decode() == "".join(
+        [
+            rows[0],
+            f'{a[2]},"two\r\nlines, and a comma",{a[0]},{a[1]}\r\n',
+            "\r\n",
+            f'{b[2]},5" pipe ,{b[0]},{b[1]}\r\n',
+            f"{c[2]},ñ,{c[0]},{c[1]}",
+        ]
+    )
+
+
+def test_chunks_make_no_difference(run, expected, monkeypatch):
+    monkeypatch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 7)
+    run("apply", "map.json", "p.csv", "-o", "out.csv")
+    assert_array_equal(scores("out.csv"), expected)
+
+
+def test_all_types_of_files(run, expected, animals, tmp_path):
+    proba, y = animals
+    (tmp_path / "p.csv.gz").write_bytes(gzip.compress((tmp_path / "p.csv").read_bytes()))
+    columns = dict(zip(["ant", "bee", "cow"], proba.T, strict=True))
+    pq.write_table(pa.table({"y": y, **columns}), "p.parquet")
+    np.savez("p.npz", probs=proba, labels=y)
+    np.save("p.npy", proba)
+    for name in ("csv.gz", "parquet", "npz", "npy"):
+        run("apply", "map.json", f"p.{name}", "-o", f"out.{name}")
+    with gzip.open("out.csv.gz", "rt") as file:
+        assert_array_equal(scores(file), expected)
+    table = pq.read_table("out.parquet")
+    assert table.column_names == ["y", "ant", "bee", "cow"]
+    assert_array_equal(np.column_stack([table[name] for name in ("ant", "bee", "cow")]), expected)
+    with np.load("out.npz") as arrays:
+        assert_array_equal(arrays["probs"], expected)
+        assert_array_equal(arrays["labels"], y)
+    assert_array_equal(np.load("out.npy"), expected)
+    run("apply", "map.json", "p.npz", "-o", "more.npz", "--suffix", "_calibrated")
+    with np.load("more.npz") as arrays:
+        assert_array_equal(arrays["probs"], proba)
+        assert_array_equal(arrays["probs_calibrated"], expected)
+    told = run("apply", "map.json", "p.npy", "-o", "more.npy", "--suffix", "_", code=2).stderr
+    assert "an NPY file has no names" in told
+
+
+def test_columns_of_another_file(run, expected, write_csv, animals):
+    proba, _ = animals
+    turned = proba[:, [2, 0, 1]]
+    write_csv("pattern.csv", columns=["prob_cow", "prob_ant", "prob_bee"], scores=turned)
+    write_csv("order.csv", columns=["p0", "p1", "p2"], scores=turned)
+    run("apply", "map.json", "pattern.csv", "-o", "a.csv", "--columns", "prob_*")
+    run("apply", "map.json", "order.csv", "-o", "b.csv", "--columns", "p1,p2,p0")
+    for name in ("a.csv", "b.csv"):
+        assert_array_equal(scores(name)[:, [1, 2, 0]], expected)
+    told = run("apply", "map.json", "order.csv", "-o", "c.csv", code=2).stderr
+    assert "lacks columns that the map reads: 'ant', 'bee', 'cow'" in told
+    assert "Its columns: 'id', 'y', 'p0', 'p1', 'p2'" in told
+
+
+def test_the_map_remembers_the_columns_it_was_fitted_on(run, write_csv):
+    write_csv(columns=["prob_ant", "prob_bee", "prob_cow"])
+    run("fit", "p.csv", "--label", "y", "--columns", "prob_*", "-o", "map.json")
+    run("apply", "map.json", "p.csv", "-o", "out.csv")
+
+
+def test_a_file_without_rows_stays_without(run, fitted, tmp_path):
+    (tmp_path / "none.csv").write_text("ant,bee,cow\n")
+    run("apply", "map.json", "none.csv", "-o", "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "ant,bee,cow\n"
+    pq.write_table(pa.table({n: pa.array([], pa.float64()) for n in ("ant", "bee", "cow")}), "n.pq")
+    run("apply", "map.json", "n.pq", "-o", "out.parquet")
+    assert pq.read_table("out.parquet").num_rows == 0
+
+
+def test_json_for_machines(run, fitted):
+    found = json.loads(run("apply", "map.json", "p.csv", "-o", "o.csv", "--json").stdout)
+    assert found == {"output": "o.csv", "rows": 300, "columns": ["ant", "bee", "cow"]}

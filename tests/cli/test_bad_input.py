@@ -1,0 +1,245 @@
+"""Whatever is wrong: one line on stderr, exit code 2, nothing half-written, no traceback."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import dircal
+from dircal._files import whole_file
+
+GOOD = "y,ant,bee\nant,0.9,0.1\nbee,0.2,0.8\nant,0.4,0.6\nbee,0.3,0.7\n"
+
+
+def files_in(folder):
+    """Names of all files, hidden ones too."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\x00\x01\x02\x03" * 50, "is not a text file"),
+        (b"\xff\xfey\x00,\x00", "is not text in UTF-8 (byte 0xff)"),
+        (b"y,ant,bee\n", "has no rows"),
+        (b"y,ant,bee\nant,0.9\n", "line 2 has 2 cells, but the first line names 3 columns"),
+        (GOOD.encode() + b"ant,0.5,0.5,1\n", "line 6 has 4 cells"),
+        (GOOD.encode() + b"ant,nan,0.5\n", "line 6, column 'ant' is nan"),
+        (GOOD.encode() + b"ant,,0.5\n", "line 6, column 'ant' is empty"),
+        (GOOD.encode() + b"ant,half,0.5\n", "line 6, column 'ant' holds 'half'"),
+        (GOOD.encode() + b"ant,inf,0.5\n", "line 6, column 'ant' is inf"),
+        (GOOD.encode() + b",0.5,0.5\n", "line 6, column 'y' is empty"),
+        (GOOD.encode() + b"elk,0.5,0.5\n", "no column is called 'elk'"),
+        (GOOD.encode() + b"ant,0.5,0.9\n", "line 6 sums to 1.4"),
+        (GOOD.encode() + b"ant,-0.5,1.5\n", "line 6, column 'ant' is -0.5"),
+        (GOOD.encode() + b'"ant,0.5,0.5\n', "quote that opens on line 6 is never closed"),
+        (GOOD.replace("bee\n", "ant\n").encode(), "2 columns are called 'ant'"),
+        (GOOD.replace("y,", "z,").encode(), "no column called 'y'"),
+    ],
+)
+def test_files_that_are_none(run, tmp_path, content, message):
+    (tmp_path / "p.csv").write_bytes(content)
+    assert message in run("fit", "p.csv", "--label", "y", "-o", "map.json", code=2).stderr
+    assert message in run("evaluate", "p.csv", "--label", "y", code=2).stderr
+    assert files_in(tmp_path) == ["p.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"y,ant,bee\nant,0.9\n", "line 2 has 2 cells"),
+        (b"ant,bee\n0.5,0.5\n0.5,nan\n", "line 3, column 'bee' is nan"),
+        (b"ant,bee\n0.5,0.5\n0.5,\n", "line 3, column 'bee' is empty"),
+        (b"ant,bee\n0.5,0.5\n-1,2\n", "line 3, column 'ant' is -1"),
+        (b"ant,cow\n0.5,0.5\n", "lacks columns that the map reads: 'ant', 'bee'"),
+        (b"ant,bee,bee\n0.5,0.5,1\n", "lacks columns that the map reads"),
+    ],
+)
+def test_files_that_cannot_be_calibrated(run, tmp_path, content, message):
+    (tmp_path / "g.csv").write_text(GOOD)
+    run("fit", "g.csv", "--label", "y", "--calibrator", "temperature", "-o", "map.json")
+    (tmp_path / "p.csv").write_bytes(content)
+    assert message in run("apply", "map.json", "p.csv", "-o", "out.csv", code=2).stderr
+    assert files_in(tmp_path) == ["g.csv", "map.json", "p.csv"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x80\x04\x95",
+        b"{" * 100_000,
+        b'{"format": "dircal", "version": 1, "object": ' + b"[" * 100_000,
+        b'{"format": "dircal", "version": 99, "object": {}}',
+        b'{"format": "dircal", "version": 1, "object": {"type": "os.system"}}',
+        b'{"format": "dircal", "version": 1, "object": {"type": "TemperatureScaling", "x": NaN}}',
+    ],
+)
+@pytest.mark.parametrize("command", ["apply", "explain", "export"])
+def test_maps_that_are_none(run, tmp_path, content, command):
+    (tmp_path / "map.json").write_bytes(content)
+    (tmp_path / "p.csv").write_text(GOOD)
+    rest = {
+        "apply": ["p.csv", "-o", "o.csv"],
+        "explain": [],
+        "export": ["--to", "python", "-o", "o"],
+    }
+    told = run(command, "map.json", *rest[command], code=2).stderr
+    assert "'map.json' is no calibrator that dircal" in told
+    assert files_in(tmp_path) == ["map.json", "p.csv"]
+
+
+def test_a_map_with_a_huge_array_is_refused(run, fitted, tmp_path):
+    document = json.loads((tmp_path / fitted).read_text())
+    array = {"type": "array", "dtype": "float64", "shape": [10**5, 10**5], "base64": "AAAA"}
+    document["object"]["fitted"]["coef_"] = array
+    (tmp_path / fitted).write_text(json.dumps(document))
+    told = run("explain", fitted, code=2).stderr
+    assert "is no calibrator" in told
+    assert "coef_" in told
+
+
+@pytest.fixture
+def good(run, tmp_path):
+    (tmp_path / "p.csv").write_text(GOOD)
+
+    def fit(output, *more, code=2):
+        common = ["p.csv", "--label", "y", "--calibrator", "temperature"]
+        return run("fit", *common, "-o", output, *more, code=code).stderr
+
+    return fit
+
+
+def test_outputs_that_cannot_be(good, run, tmp_path):
+    (tmp_path / "map.json").write_text("precious")
+    assert "exists already. Name another file, or pass --force" in good("map.json")
+    assert (tmp_path / "map.json").read_text() == "precious"
+    assert "is the input" in good("p.csv", "--force")
+    (tmp_path / "link.csv").symlink_to("p.csv")
+    assert "is the input" in good("link.csv", "--force")
+    assert "folder that does not exist" in good("no/map.json")
+    assert "is a folder" in good(".")
+    assert "is a device or a pipe" in good("/dev/full", "--force")
+    assert good("map.json", "--force", code=0) == ""
+    assert (
+        "must be of the type of the input"
+        in run("apply", "map.json", "p.csv", "-o", "o.pq", code=2).stderr
+    )
+    assert (
+        "does not say by its ending" in run("apply", "map.json", "p.csv", "-o", "o", code=2).stderr
+    )
+    assert "No such file" in run("apply", "map.json", "none.csv", "-o", "o.csv", code=2).stderr
+    assert "No such file" in run("explain", "none.json", code=2).stderr
+    (tmp_path / "folder.csv").mkdir()
+    assert "is not a file" in run("evaluate", "folder.csv", "--label", "y", code=2).stderr
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(good, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    assert "cannot be written to" in good("closed/map.json")
+
+
+def test_a_full_disk(good, run, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    assert "No space left on device. Nothing was written." in good("map.json")
+    assert files_in(tmp_path) == ["p.csv"]
+
+
+def test_not_enough_memory(good, monkeypatch):
+    def huge(*_):
+        raise MemoryError("Unable to allocate 10 GiB")
+
+    monkeypatch.setattr(dircal.TemperatureScaling, "fit", huge)
+    assert "Not enough memory. Unable to allocate 10 GiB" in good("map.json")
+
+
+def test_a_bug_is_called_one(good, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr(dircal.TemperatureScaling, "fit", broken)
+    assert "This is a bug of dircal: RuntimeError: oops" in good("map.json")
+
+
+def test_debug_shows_the_traceback(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from dircal.cli._app import app
+
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["explain", "none.json", "--debug"])
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert "FileNotFoundError" in result.stderr
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_half_way_leaves_nothing(run, tmp_path, sent):
+    (tmp_path / "g.csv").write_text(GOOD)
+    run("fit", "g.csv", "--label", "y", "--calibrator", "temperature", "-o", "map.json")
+    with (tmp_path / "p.csv").open("w") as file:
+        file.write("ant,bee\n")
+        file.writelines(["0.123456789,0.876543211\n"] * 3_000_000)
+    command = [sys.executable, "-m", "dircal", "apply", "map.json", "p.csv", "-o", "out.csv"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".out.csv.*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=60)
+    assert told == "Error: Stopped; nothing was written.\n"
+    assert process.returncode == 2
+    assert files_in(tmp_path) == ["g.csv", "map.json", "p.csv"]
+
+
+def test_a_reader_that_goes_away_is_no_error(run, tmp_path, fitted):
+    command = f"{sys.executable} -m dircal explain {fitted} --json | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_labels_that_do_not_fit(run, tmp_path):
+    np.save("p.npy", np.full((4, 3), 1 / 3))
+    np.save("y.npy", np.array([0, 1, 1, 0]))
+    told = run("fit", "p.npy", "--label", "y.npy", "-o", "m.json", code=2).stderr
+    assert "has 3 columns of scores, but the labels are 2: [0, 1]" in told
+    run("fit", "p.npy", "--label", "y.npy", "--classes", "0,1,2", "-o", "m.json")
+    told = run("fit", "p.npy", "--label", "y.npy", "--classes", "0,2,3", "-o", "x.json", code=2)
+    assert "lacks the label 1" in told.stderr
+    told = run("fit", "p.npy", "--label", "y.npy", "--classes", "a,b,c", "-o", "x.json", code=2)
+    assert "of another kind" in told.stderr
+    np.save("y.npy", np.array([0, 1, 1]))
+    told = run("fit", "p.npy", "--label", "y.npy", "-o", "x.json", code=2).stderr
+    assert "has 3 labels, but 'p.npy' has 4 rows" in told
+
+
+def test_integers_and_strings_and_unicode(run, tmp_path):
+    (tmp_path / "p.csv").write_text("\ufeffé,y,漢\n0.9,é,0.1\n0.2,漢,0.8\n0.6,漢,0.4\n", "utf-8")
+    run("fit", "p.csv", "--label", "y", "-o", "map.json")
+    assert dircal.load("map.json").classes_.tolist() == ["é", "漢"]
+    run("apply", "map.json", "p.csv", "-o", "out.csv")
+    (tmp_path / "i.csv").write_text("10,9,y\n0.9,0.1,10\n0.2,0.8,9\n0.6,0.4,9\n")
+    run("fit", "i.csv", "--label", "y", "-o", "i.json")
+    assert dircal.load("i.json").classes_.tolist() == [9, 10]
+
+
+def test_whole_file_is_removed_whatever_happens(tmp_path):
+    def write_half():
+        with whole_file(tmp_path / "out") as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,68 @@
+import json
+
+import pytest
+
+from dircal import metrics
+from dircal.cli._evaluation import MEASURES, WITHOUT_INTERVAL
+from dircal.cli._gates import parse_gate
+from dircal.inference._compare import _MEASURES
+
+FEW = ("--resamples", "100")
+
+
+def test_all_measures_are_those_of_the_library(run, write_csv, animals):
+    write_csv()
+    found = json.loads(run("evaluate", "p.csv", "--label", "y", *FEW, "--json").stdout)
+    proba, y = animals
+    assert {*_MEASURES} <= {*MEASURES, *WITHOUT_INTERVAL} == {*found["measures"]}
+    for name, one in found["measures"].items():
+        assert one["value"] == pytest.approx(getattr(metrics, name)(y, proba), rel=1e-12)
+        assert (one["low"] is None) == (name in WITHOUT_INTERVAL)
+    assert {*found["tests"]} == {"confidence_ece", "classwise_ece", "score_test"}
+    assert found["rows"] == 300
+    assert not found["failed"]
+
+
+def test_logits_are_measured_after_their_softmax(run, write_csv, make_problem):
+    write_csv()
+    write_csv("z.csv", scores=make_problem(1, n=300).logits)
+    a, b = (
+        json.loads(run("evaluate", *one, "--label", "y", *FEW, "--json").stdout)
+        for one in (["p.csv"], ["z.csv", "--scale", "logit"])
+    )
+    assert a["measures"]["log_loss"]["value"] == pytest.approx(b["measures"]["log_loss"]["value"])
+
+
+def test_gates(run, write_csv):
+    write_csv()
+    rules = ["--fail-if", "accuracy < 0.01", "--fail-if", "log_loss>=0.1"]
+    told = run("evaluate", "p.csv", "--label", "y", *FEW, *rules, code=1).stdout
+    assert "passed: accuracy is 0." in told
+    assert "FAILED: log_loss is " in told
+    assert "(fails if log_loss>=0.1)" in told
+    run("evaluate", "p.csv", "--label", "y", *FEW, *rules[:2])
+    rules = ["--fail-if", "score_test.pvalue < 1.5", "--fail-if", "brier_score.high > 0"]
+    found = run("evaluate", "p.csv", "--label", "y", *FEW, *rules, "--json", code=1).stdout
+    assert [gate["failed"] for gate in json.loads(found)["gates"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("ece > 0.1", "'ece' is not measured. There are accuracy, "),
+        ("log_loss > nan", "must be a measure, one of < <= > >=, and a number"),
+        ("log_loss > 1 or True", "must be a measure"),
+        ("__import__('os') > 1", "must be a measure"),
+        ("log_loss = 1", "must be a measure"),
+        ("", "must be a measure"),
+    ],
+)
+def test_rules_that_are_none(run, write_csv, rule, message):
+    write_csv()
+    assert message in run("evaluate", "p.csv", "--label", "y", "--fail-if", rule, code=2).stderr
+
+
+def test_signs():
+    values = {"log_loss": 1.0}
+    fires = {s: parse_gate(f"log_loss {s} 1").fires(values) for s in ("<", "<=", ">", ">=")}
+    assert fires == {"<": False, "<=": True, ">": False, ">=": True}

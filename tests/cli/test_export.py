@@ -1,0 +1,49 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dircal
+
+ROW = [[0.2, 0.3, 0.5]]
+
+
+def test_python(run, fitted, tmp_path):
+    run("export", fitted, "--to", "python", "-o", "map.py")
+    assert "import math" in (tmp_path / "map.py").read_text()
+
+
+def test_onnx(run, fitted):
+    runtime = pytest.importorskip("onnxruntime")
+    run("export", fitted, "--to", "onnx", "-o", "map.onnx", "--dtype", "mixed")
+    session = runtime.InferenceSession("map.onnx")
+    (found,) = session.run(None, {"scores": np.array(ROW, dtype=np.float32)})
+    assert_allclose(found, dircal.load(fitted).predict_proba(ROW), atol=1e-6)
+
+
+def test_torch_needs_no_dircal_where_it_runs(run, fitted):
+    pytest.importorskip("torch")
+    run("export", fitted, "--to", "torch", "-o", "map.pt2")
+    code = (
+        "import sys, json, torch; files = {'dircal.classes': ''};"
+        "module = torch.export.load('map.pt2', extra_files=files).module();"
+        f"found = module(torch.tensor({ROW}, dtype=torch.float64)).tolist();"
+        "assert 'dircal' not in sys.modules; print(json.dumps([found, files['dircal.classes']]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found, classes = json.loads(done.stdout)
+    assert_allclose(found, dircal.load(fitted).predict_proba(ROW), rtol=1e-12)
+    assert json.loads(classes) == ["ant", "bee", "cow"]
+
+
+def test_what_cannot_be_exported_says_why(run, write_csv, tmp_path):
+    write_csv()
+    run("fit", "p.csv", "--label", "y", "--calibrator", "isotonic", "-o", "map.json")
+    told = run("export", "map.json", "--to", "torch", "-o", "map.pt2", code=2).stderr
+    assert "steps" in told
+    assert not (tmp_path / "map.pt2").exists()
+    told = run("export", "map.json", "--to", "torch", "--dtype", "mixed", "-o", "m", code=2).stderr
+    assert "`dtype` must be one of" in told

@@ -1,0 +1,159 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+
+import dircal
+from dircal import calibrators
+from dircal.cli._calibrators import NAMES
+
+
+def test_it_is_the_fit_of_the_library(run, write_csv, animals):
+    write_csv()
+    told = run("fit", "p.csv", "--label", "y", "--calibrator", "vector", "-o", "map.json").stdout
+    assert "VectorScaling, fitted on 300 rows of 3 classes." in told
+    assert "Columns: ant, bee, cow." in told
+    found = dircal.load("map.json")
+    expected = dircal.VectorScaling(classes=["ant", "bee", "cow"]).fit(*animals)
+    assert_array_equal(found.coef_, expected.coef_)
+    assert found.feature_names_in_.tolist() == ["ant", "bee", "cow"]
+
+
+def test_every_calibrator_has_a_name_and_can_be_fitted(run, write_csv):
+    write_csv()
+    for name in NAMES:
+        run("fit", "p.csv", "--label", "y", "--calibrator", name, "-o", f"{name}.json")
+    fitted = {name: dircal.load(f"{name}.json") for name in NAMES}
+    inner = {type(getattr(one, "calibrator", one)).__name__ for one in fitted.values()}
+    assert inner == {*calibrators.__all__, "AutoCalibrator"}
+
+
+def test_options_reach_the_calibrator(run, write_csv):
+    write_csv()
+    options = ["--option", "penalty=l2", "--option", "lam=0.5"]
+    run("fit", "p.csv", "--label", "y", "--calibrator", "dirichlet", *options, "-o", "map.json")
+    found = dircal.load("map.json")
+    assert (found.penalty, found.lam) == ("l2", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("lam", "must be NAME=VALUE"),
+        ("lambda=1", "DirichletCalibrator has clip, lam, max_iter, mu, penalty, tol"),
+        ("lam=-1", "`lam` must be a finite number"),
+        ("input_scale=logit", "use --scale"),
+    ],
+)
+def test_options_that_are_none(run, write_csv, option, message):
+    write_csv()
+    told = run(
+        *("fit", "p.csv", "--label", "y", "--calibrator", "dirichlet"),
+        *("--option", option, "-o", "map.json"),
+        code=2,
+    ).stderr
+    assert message in told
+
+
+def test_all_types_of_files_give_the_same_map(run, write_csv, animals, tmp_path):
+    proba, y = animals
+    write_csv()
+    columns = dict(zip(["ant", "bee", "cow"], proba.T, strict=True))
+    pq.write_table(pa.table({"y": y, **columns}), "p.parquet")
+    np.savez("p.npz", probs=proba, labels=y)
+    np.save("p.npy", proba)
+    np.save("y.npy", y)
+    (tmp_path / "p.tsv").write_text((tmp_path / "p.csv").read_text().replace(",", "\t"))
+    for name, label in {
+        "p.csv": "y",
+        "p.tsv": "y",
+        "p.parquet": "y",
+        "p.npz": "labels",
+        "p.npy": "y.npy",
+    }.items():
+        run("fit", name, "--label", label, "--calibrator", "dirichlet", "-o", f"{name}.json")
+    maps = [dircal.load(f"p.{one}.json") for one in ("csv", "tsv", "parquet", "npz", "npy")]
+    for one in maps:
+        assert_array_equal(one.coef_, maps[0].coef_)
+        assert one.classes_.tolist() == ["ant", "bee", "cow"]
+
+
+def test_columns_by_pattern_by_name_and_by_order(run, write_csv, animals):
+    proba, _ = animals
+    turned = proba[:, [2, 0, 1]]
+    write_csv("pattern.csv", columns=["prob_cow", "prob_ant", "prob_bee"], scores=turned)
+    write_csv("name.csv", columns=["cow", "ant", "bee"], scores=turned)
+    write_csv("order.csv", columns=["p0", "p1", "p2"], scores=turned)
+    write_csv()
+    common = ["--label", "y", "--calibrator", "dirichlet"]
+    run("fit", "p.csv", *common, "-o", "plain.json")
+    run("fit", "pattern.csv", *common, "--columns", "prob_*", "-o", "pattern.json")
+    run("fit", "name.csv", *common, "--columns", "cow,ant,bee", "-o", "name.json")
+    by_order = ["--columns", "p0,p1,p2", "--classes", "cow,ant,bee"]
+    told = run("fit", "order.csv", *common, *by_order, "-o", "order.json").stdout
+    assert "Columns: p0 = cow, p1 = ant, p2 = bee." in told
+    plain = dircal.load("plain.json").coef_
+    for name in ("pattern", "name", "order"):
+        np.testing.assert_allclose(dircal.load(f"{name}.json").coef_, plain, rtol=1e-9, atol=1e-12)
+
+
+def test_a_class_without_rows_is_named(run, write_csv, animals):
+    _, y = animals
+    few = np.where(y == "cow", "bee", y)
+    write_csv(labels=few)
+    told = run("fit", "p.csv", "--label", "y", "-o", "map.json", code=2).stderr
+    assert "rows that sum to one" in told
+    assert "check that --columns names all classes" in told
+    run("fit", "p.csv", "--label", "y", "--classes", "ant,bee,cow", "-o", "map.json")
+    assert dircal.load("map.json").classes_.tolist() == ["ant", "bee", "cow"]
+
+
+def test_logits_are_said_and_doubted(run, write_csv, make_problem):
+    problem = make_problem(1, n=300)
+    write_csv("z.csv", scores=problem.logits)
+    write_csv()
+    told = run("fit", "z.csv", "--label", "y", "-o", "map.json", code=2).stderr
+    assert "must not be negative; line " in told
+    assert "Pass --scale logit if these are logits" in told
+    run("fit", "z.csv", "--label", "y", "--scale", "logit", "-o", "map.json")
+    assert dircal.load("map.json").input_scale == "logit"
+    told = run("fit", "p.csv", "--label", "y", "--scale", "logit", "-o", "other.json").stderr
+    assert told.startswith("Warning: 'p.csv': --scale logit was given, but all rows look like prob")
+
+
+def test_weights_count(run, animals):
+    proba, y = animals
+    weights = np.arange(len(y)) % 3
+    columns = dict(zip(["ant", "bee", "cow"], proba.T, strict=True))
+    pq.write_table(pa.table({"y": y, "w": weights, **columns}), "p.parquet")
+    common = ["--label", "y", "--weights", "w", "--calibrator", "vector"]
+    run("fit", "p.parquet", *common, "-o", "map.json")
+    expected = dircal.VectorScaling().fit(proba, y, weights)
+    assert_array_equal(dircal.load("map.json").coef_, expected.coef_)
+
+
+def test_one_column_for_two_classes(run, make_problem, tmp_path):
+    problem = make_problem(0, n=200, k=2)
+    lines = [
+        f"{'yes' if y else 'no'},{q}" for y, q in zip(problem.y, problem.proba[:, 1], strict=True)
+    ]
+    (tmp_path / "p.csv").write_text("\n".join(["y,score", *lines]))
+    common = ["p.csv", "--label", "y", "--columns", "score", "-o", "map.json"]
+    told = run("fit", *common, code=2).stderr
+    assert "a calibrator that reads one: beta, histogram, isotonic or platt" in told
+    run("fit", *common, "--calibrator", "platt")
+    run("apply", "map.json", "p.csv", "-o", "out.csv")
+    expected = dircal.load("map.json").predict_proba(problem.proba[:, 1])[:, 1]
+    found = np.genfromtxt("out.csv", delimiter=",", skip_header=1, usecols=1)
+    assert_array_equal(found, expected)
+
+
+def test_json_for_machines(run, write_csv):
+    write_csv()
+    found = json.loads(run("fit", "p.csv", "--label", "y", "-o", "m.json", "--json").stdout)
+    assert found["rows"] == 300
+    assert found["columns"] == found["classes"] == ["ant", "bee", "cow"]
+    assert found["log_loss_after"] < found["log_loss_before"]

@@ -1,0 +1,59 @@
+import json
+
+import numpy as np
+import pytest
+
+import dircal
+
+
+class StandIn:
+    """What the command needs of `dircal.Report`."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+
+    @classmethod
+    def from_predictions(cls, y_true, y_prob, **options):
+        cls.last = {"y_true": y_true, "y_prob": y_prob, **options}
+        return cls(cls.last)
+
+    def to_html(self, path):
+        path.write_text("<!doctype html>")
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    monkeypatch.setattr(dircal, "Report", StandIn, raising=False)
+    return StandIn
+
+
+def test_arguments_are_handed_over(run, write_csv, stand_in, animals, tmp_path):
+    write_csv()
+    run(
+        *("report", "p.csv", "--label", "y", "--calibrators", "temperature", "--folds", "3"),
+        *("--resamples", "200", "--seed", "5", "--title", "Animals", "-o", "r.html"),
+    )
+    last = stand_in.last
+    np.testing.assert_array_equal(last["y_prob"], animals[0])
+    np.testing.assert_array_equal(last["y_true"], animals[1])
+    assert list(last["calibrators"]) == ["temperature"]
+    assert last["classes"] == ["ant", "bee", "cow"]
+    assert (last["cv"], last["n_resamples"], last["random_state"]) == (3, 200, 5)
+    assert (last["title"], last["source"], last["input_scale"]) == (
+        "Animals",
+        "p.csv",
+        "probability",
+    )
+    assert (tmp_path / "r.html").exists()
+    run("report", "p.csv", "--label", "y", "-o", "r.html", code=2)
+    found = run("report", "p.csv", "--label", "y", "-o", "r.html", "--force", "--json").stdout
+    assert json.loads(found) == {"output": "r.html", "rows": 300}
+    assert stand_in.last["calibrators"] is None
+
+
+@pytest.mark.skipif(not hasattr(dircal, "Report"), reason="there is no report yet")
+def test_the_page_is_written(run, write_csv, tmp_path):
+    write_csv()
+    common = ["p.csv", "--label", "y", "--calibrators", "temperature", "--resamples", "100"]
+    run("report", *common, "-o", "r.html")
+    assert "</html>" in (tmp_path / "r.html").read_text()
