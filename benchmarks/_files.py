@@ -66,7 +66,7 @@ def apply_to_csv() -> list[Row]:
             for task in ("apply_csv", "copy_csv")
         }
     ours, theirs = found["apply_csv"], found["copy_csv"]
-    label, data = f"dircal apply, CSV, n={_N_LINES:,}, k=10".replace(",", " "), "generated k=10"
+    label, data = f"dircal apply, CSV, n={_N_LINES // 1000} 000, k=10", "generated k=10"
     seconds = (ours["seconds"], "Python: csv.reader, csv.writer", theirs["seconds"], None)
     return [
         Row(label, data, "s", *seconds, "whole processes"),
