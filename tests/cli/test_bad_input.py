@@ -192,12 +192,17 @@ def test_stopping_half_way_leaves_nothing(run, tmp_path, sent):
         file.write("ant,bee\n")
         file.writelines(["0.123456789,0.876543211\n"] * 3_000_000)
     command = [sys.executable, "-m", "dircal", "apply", "map.json", "p.csv", "-o", "out.csv"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
+
+    def listen():
+        """A process in the background of a shell is deaf to it, and so would its children be."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
+    deadline = time.monotonic() + 300
     while not list(tmp_path.glob(".out.csv.*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(sent)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=300)
     assert told == "Error: Stopped; nothing was written.\n"
     assert process.returncode == 2
     assert files_in(tmp_path) == ["g.csv", "map.json", "p.csv"]
