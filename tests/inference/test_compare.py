@@ -258,3 +258,17 @@ def test_rows_counted_from_the_end_are_the_same_rows(make_problem):
         run(PAIR, problem.proba, problem.y, cv=[(np.arange(50), [60, -40])])
     with pytest.raises(ValueError, match=r"`cv` is KFold.* cannot divide 100 rows"):
         run(PAIR, problem.proba, problem.y, cv=KFold(1000))
+
+
+def test_calibrators_that_were_told_the_columns_are_believed(make_problem):
+    problem = make_problem(0, n=200, k=3)
+    names = np.array(["dog", "cat", "ant"])
+    options = {"measures": ["accuracy"], "n_resamples": 100, "random_state": 0}
+    scores, y = problem.proba, names[problem.y]
+    given = compare([TemperatureScaling()], scores, y, classes=names, **options)
+    told = compare([TemperatureScaling(classes=names)], scores, y, **options)
+    for name in ("uncalibrated", "TemperatureScaling"):
+        assert told.row(name, "accuracy").value == given.row(name, "accuracy").value
+    others = {"a": TemperatureScaling(classes=names), "b": TemperatureScaling(classes=names[::-1])}
+    with pytest.raises(ValueError, match="'b' has classes="):
+        compare(others, scores, y, **options)

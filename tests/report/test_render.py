@@ -102,9 +102,11 @@ def test_a_hundred_classes_stay_below_three_megabytes(make_problem):
 
 
 def test_names_that_are_no_unicode_are_written_all_the_same(problem, tmp_path):
+    labels = np.array(["a\udcff", "b", "c", "d"])
     report = Report.from_predictions(
-        problem.y,
+        labels[problem.y],
         problem.proba,
+        classes=labels,
         calibrators=TemperatureScaling(),
         source="odd\udcff.csv",
         n_resamples=100,

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,6 +156,8 @@ def test_fitted_calibrators_are_taken_as_they_are_and_the_page_warns(problem):
     assert any("mine came fitted" in one for one in report.summary.verdict.cautions)
     assert not any("fresh" in one for one in report.summary.verdict.cautions[:1])
     assert "as fitted" in report.summary.settings.code
+    page = Report(replace(report.summary, chosen="fresh")).to_html()
+    assert "Every number after fresh is out of fold" in page, "that of mine is not"
 
 
 def test_everything_can_be_written_as_json(report, report_of_many, hostile_report):
@@ -211,6 +214,27 @@ def test_the_code_on_the_page_makes_the_page_again(problem):
     assert room["calibrated"].shape == (2, 4)
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.GridEdgeWarning")
+def test_the_code_on_the_page_has_every_argument(problem):
+    names = np.array(["dog", "cat", "bird", "ant"])
+    grid = {"lam": np.logspace(-3, 0, 3), "mu": [np.float64(0.1)]}
+    report = Report.from_predictions(
+        names[problem.y],
+        problem.proba,
+        calibrators=CalibratorCV(DirichletCalibrator(), grid),
+        classes=names,
+        class_names={name: name.upper() for name in names.tolist()},
+        cv=np.int64(2),
+        title="It's a title",
+        source="a file",
+        **FAST,
+    )
+    code = report.summary.settings.code.replace('report.to_html("report.html")', "")
+    room = {"y_true": names[problem.y], "y_prob": problem.proba, "new_y_prob": problem.proba[:2]}
+    exec(code, room)
+    assert room["report"].to_dict() == report.to_dict()
+
+
 def test_weights_count_and_take_intervals_away(problem):
     weight = np.random.default_rng(0).integers(0, 3, len(problem.y)).astype(float)
     ones = Report.from_predictions(
@@ -255,6 +279,18 @@ def test_zeros_strings_and_columns_in_another_order(problem):
     assert report.summary.class_names == ("ant", "bird", "cat", "dog")
     direct = metrics.log_loss(names[problem.y], proba, classes=names)
     assert_allclose(report.summary.before.measure("log_loss").value, direct, rtol=1e-9)
+
+
+def test_calibrators_that_were_told_the_columns_are_believed(problem):
+    names = np.array(["dog", "cat", "bird", "ant"])
+    told = TemperatureScaling(classes=names)
+    report = Report.from_predictions(names[problem.y], problem.proba, calibrators=told, **FAST)
+    direct = metrics.log_loss(names[problem.y], problem.proba, classes=names)
+    assert_allclose(report.summary.before.measure("log_loss").value, direct, rtol=1e-9)
+    with pytest.raises(ValueError, match="must name the columns as"):
+        Report.from_predictions(
+            names[problem.y], problem.proba, calibrators=told, classes=names[::-1]
+        )
 
 
 def test_logits(problem):
@@ -342,6 +378,7 @@ def test_a_watcher_is_told_every_step(problem):
         ({"n_resamples": 10}, "`n_resamples` must be a whole number of at least 100"),
         ({"cv": 1}, "`cv` must be a whole number of at least 2"),
         ({"class_names": ["a"]}, "`class_names` must be 4 names"),
+        ({"class_names": 4}, "`class_names` must be 4 names"),
         ({"random_state": "seed"}, "`random_state`"),
         ({"y_prob": [[0.2, 0.2, 0.2, 0.2]]}, "`y_prob`"),
     ],

@@ -69,9 +69,31 @@ def test_advice_follows_from_the_interval_of_the_change(verdict_of, after, effec
     assert words in verdict.advice
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ((0.5, 0.5), (0.5, 0.5), "no fault shows that it would have to mend"),
+        ((0.0, 0.0), (0.5, 0.5), "it takes more rows to tell whether it mends the fault"),
+        ((0.0, 0.0), (0.5, 0.0), "the tests still find fault with the class probabilities"),
+    ],
+)
+def test_no_clear_difference_is_no_claim_about_the_fault(verdict_of, before, after, words):
+    unclear = {"pvalues": after, "loss": (-0.2, 0.1)}
+    assert words in verdict_of({"pvalues": before}, unclear).advice
+
+
+@pytest.mark.parametrize("loss", [(-0.2, -0.1), (0.1, 0.2)])
+def test_a_handful_of_rows_is_no_ground_for_advice(verdict_of, report, loss):
+    verdict = verdict_of(after={"loss": loss}, data=replace(report.summary.data, n_scored=5))
+    assert verdict.effect == "unclear"
+    assert "5 rows are too few to tell" in verdict.advice
+
+
 def test_few_rows_and_absent_classes_are_said(verdict_of, report):
     data = replace(report.summary.data, n_scored=40, absent=tuple("abcdefg"))
     cautions = " ".join(verdict_of(data=data).cautions)
     assert "40 rows are few" in cautions
     assert "a, b, c, d, e and 2 more" in cautions
     assert verdict_of().cautions == ()
+    weighted = " ".join(verdict_of(data=replace(data, weight=40.0)).cautions)
+    assert "40 rows are few: the numbers are rough" in weighted

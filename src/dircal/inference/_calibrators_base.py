@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
+from dircal._columns import show
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.inference._comparison_base import UNCALIBRATED
 from dircal.selection._base import check_calibrator
 
-__all__ = ["check_calibrators"]
+__all__ = ["agree_on_classes", "check_calibrators"]
 
 
 def check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
@@ -43,3 +46,20 @@ def check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
             "probabilities, or those that read logits."
         )
     return named
+
+
+def agree_on_classes(calibrators: Mapping[str, AbstractCalibrator], classes: Any) -> Any:
+    """Label of each column, as given or as the calibrators were told; two orders are refused."""
+    for name, calibrator in calibrators.items():
+        told = calibrator.classes
+        if told is None:
+            continue
+        if classes is None:
+            classes = told
+        elif [*classes] != [*told]:
+            ours, theirs = (show(np.array([*one], dtype=object)) for one in (classes, told))
+            raise ValueError(
+                f"`calibrators` must name the columns as `classes` or the others do, {ours}; "
+                f"{name!r} has classes={theirs}. Pass `classes` once, and leave it out there."
+            )
+    return classes

@@ -11,7 +11,7 @@ from dircal._typing import ArrayLike
 from dircal._validation import check_fit
 from dircal.calibrators import IdentityCalibrator
 from dircal.exceptions import warn
-from dircal.inference._calibrators_base import check_calibrators
+from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
 from dircal.inference._comparison_base import UNCALIBRATED, Comparison
 from dircal.inference._measure_base import Measure, check_drawing, check_measure
 from dircal.inference._table_base import label_of, tabulate_measures
@@ -117,7 +117,8 @@ def compare(
     wanted = _check_measures(_MEASURES if measures is None else measures)
     named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
-    data = check_fit(X, y, None, classes=classes, input_scale=scale)
+    labels_of_columns = agree_on_classes(named, classes)
+    data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
     rows = scored_rows(splits)
     probabilities, complaints = {}, {}

@@ -31,7 +31,8 @@ def names_of(
                 f"Pass a name for each of {show(classes)}."
             )
         return tuple(str(class_names[label]) for label in labels)
-    names = None if isinstance(class_names, str) else tuple(str(name) for name in class_names)
+    is_list = isinstance(class_names, Iterable) and not isinstance(class_names, str)
+    names = tuple(str(name) for name in class_names) if is_list else None
     if names is None or len(names) != len(labels):
         got = repr(class_names) if names is None else f"{len(names)} names"
         raise ValueError(

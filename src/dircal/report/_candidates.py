@@ -1,5 +1,6 @@
 """The calibrators of a report, and the probabilities that they give to rows they have not seen."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from dircal._validation import LabelledScores, check_option
 from dircal.calibrators import IdentityCalibrator
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
-from dircal.inference._calibrators_base import check_calibrators
+from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
 from dircal.inference._comparison_base import UNCALIBRATED
 from dircal.selection import AutoCalibrator
 from dircal.selection._base import take_rows
@@ -33,6 +34,16 @@ class Candidate:
     name: str
     calibrator: AbstractCalibrator
     is_fitted: bool
+
+    @property
+    def code(self) -> str:
+        """The call that makes the calibrator, on one line and with nothing left out."""
+        copy: Any = clone(self.calibrator)
+        for name, value in copy.get_params().items():
+            if not hasattr(value, "get_params"):
+                copy.set_params(**{name: _plain(value)})
+        # The repr of scikit-learn breaks lines for a terminal, and cuts what is long.
+        return " ".join(copy.__repr__(N_CHAR_MAX=sys.maxsize).split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +77,13 @@ def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidat
 def check_classes(
     candidates: list[Candidate], classes: Iterable[Any] | None, known: LabelArray | None = None
 ) -> Any:
-    """Label of each column, as given or as a fitted calibrator knows it.
+    """Label of each column, as given or as a calibrator knows it.
 
     With the ``known`` classes of the rows, fitted calibrators of others are refused.
     """
+    fresh = {one.name: one.calibrator for one in candidates if not one.is_fitted}
+    if known is None:
+        classes = agree_on_classes(fresh, classes)
     for one in candidates:
         if not one.is_fitted:
             continue
@@ -119,6 +133,17 @@ def fit_on_all(candidate: Candidate, data: LabelledScores) -> AbstractCalibrator
         return candidate.calibrator
     copy: AbstractCalibrator = clone(candidate.calibrator)
     return copy._fit_checked(data)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as those of Python, which can be written without an import."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return type(value)([_plain(one) for one in value])
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return value
 
 
 def _is_fitted(calibrator: AbstractCalibrator) -> bool:

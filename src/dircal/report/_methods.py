@@ -129,7 +129,7 @@ def _method(
     return Method(
         one.name,
         one.role,
-        "the probabilities as they are" if one.candidate is None else _describe(one),
+        "the probabilities as they are" if one.candidate is None else one.candidate.code,
         _note(one),
         float(np.average(one.proba.max(axis=1), weights=weight)),
         next(row.value for row in measures if row.measure == "accuracy"),
@@ -138,12 +138,6 @@ def _method(
         confidence_diagram(predictions, level),
         one.complaints,
     )
-
-
-def _describe(one: Predicted) -> str:
-    assert one.candidate is not None
-    # The repr of scikit-learn breaks lines for a terminal.
-    return " ".join(repr(one.candidate.calibrator).split())
 
 
 def _note(one: Predicted) -> str | None:

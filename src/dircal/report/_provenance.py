@@ -3,7 +3,8 @@
 import hashlib
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 import scipy
@@ -62,14 +63,18 @@ def write_code(
     candidates: Sequence[Candidate],
     chosen: Method,
     *,
+    options: Mapping[str, object],
     cv: object,
     input_scale: str,
     weighted: bool,
     n_resamples: int,
     seed: int,
 ) -> str:
-    """Lines that make this report again, and calibrate new rows."""
-    code = {one.name: _code(one) for one in candidates}
+    """Lines that make this report again, and calibrate new rows.
+
+    ``options`` are further arguments that were given, as plain values.
+    """
+    code = {one.name: one.code for one in candidates}
     names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
     imported = ", ".join(sorted(names & {"Report", *calibrators.__all__, *selection.__all__}))
     lines = [f"from dircal import {imported}", ""]
@@ -87,9 +92,10 @@ def write_code(
         "    calibrators={",
         *(f"        {name!r}: {code}" for name, code in described.items()),
         "    },",
+        *(f"    {key}={value!r}," for key, value in options.items() if value is not None),
         *weights,
         *scale,
-        f"    cv={cv!r}," if isinstance(cv, int) else "    cv=...,  # as described above",
+        f"    cv={cv:d}," if isinstance(cv, Integral) else "    cv=...,  # as described above",
         f"    n_resamples={n_resamples},",
         f"    random_state={seed},",
         ")",
@@ -105,13 +111,11 @@ def write_code(
     return "\n".join([*lines, "calibrated = calibrator.predict_proba(new_y_prob)"])
 
 
-def _code(candidate: Candidate) -> str:
-    return " ".join(repr(candidate.calibrator).split())
-
-
 def _hash_labels(y_true: ArrayLike) -> str:
     labels = np.asarray(y_true).ravel().tolist()
-    return hashlib.sha256("\n".join(map(str, labels)).encode()).hexdigest()
+    # Labels that are no Unicode, as names of odd files, have a fingerprint all the same.
+    text = "\n".join(map(str, labels)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()
 
 
 def _hash_numbers(numbers: FloatArray) -> str:

@@ -141,6 +141,12 @@ def summarise(
         write_code(
             candidates,
             chosen,
+            options={
+                "classes": None if labels_of_columns is None else data.column_classes.tolist(),
+                "class_names": None if class_names is None else list(names),
+                "title": title,
+                "source": source,
+            },
             cv=cv,
             input_scale=input_scale,
             weighted=weight is not None,

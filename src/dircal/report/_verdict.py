@@ -21,6 +21,8 @@ ALARM = 0.05 / 3
 _NOTICED = 0.01
 # With fewer rows, intervals and tests are rough.
 _FEW_ROWS = 300
+# With fewer still, draws of rows repeat the same few, and intervals are far too narrow for a claim.
+_TOO_FEW_ROWS = 30
 _OPENINGS: dict[Fault, str] = {
     "too sure": "The model is too sure of itself: on",
     "too timid": "The model is less sure than it could be: on",
@@ -43,7 +45,7 @@ def judge(
 ) -> Verdict:
     """Put the numbers into words; the first method are the probabilities as they are."""
     before, after = methods[0], next(one for one in methods if one.name == chosen)
-    fault, effect = _fault(before, score), _effect(after)
+    fault, effect = _fault(before, score), _effect(after, data)
     rows = f"{data.n_scored:,} rows"
     if data.weight is not None:
         rows += f" of weight {short(data.weight)}"
@@ -60,7 +62,7 @@ def judge(
         fault,
         effect,
         sentence,
-        _advice(fault, effect, after),
+        _advice(fault, effect, after, data),
         (*_points(before, after, level),),
         (*_cautions(methods, after, data),),
     )
@@ -83,22 +85,32 @@ def _fault(before: Method, score: ScoreFinding | None) -> Fault:
     return "in detail"
 
 
-def _effect(after: Method) -> Effect:
+def _effect(after: Method, data: DataSummary) -> Effect:
     loss = after.measure("log_loss")
     if loss.difference_low is None or loss.difference_high is None:
         return "not tested"
+    if data.n_scored < _TOO_FEW_ROWS:
+        return "unclear"
     if loss.difference_high < 0:
         return "better"
     return "worse" if loss.difference_low > 0 else "unclear"
 
 
-def _advice(fault: Fault, effect: Effect, after: Method) -> str:
+def _advice(fault: Fault, effect: Effect, after: Method, data: DataSummary) -> str:
     name = after.name
     left = _rejected(after)
     if effect == "worse":
         return f"Leave the probabilities as they are: {name} makes them worse."
+    if effect == "unclear" and data.n_scored < _TOO_FEW_ROWS:
+        return f"{data.n_scored} rows are too few to tell whether {name} helps."
     if effect == "unclear":
-        what = "nothing needs mending" if fault == "none" else "the fault stays about as it is"
+        # That nothing shows is no proof: neither that all is well, nor that a fault is mended.
+        if fault == "none":
+            what = "no fault shows that it would have to mend"
+        elif left:
+            what = f"the tests still find fault with the {' and the '.join(left)}"
+        else:
+            what = "it takes more rows to tell whether it mends the fault"
         return f"{name} makes no clear difference to the log-loss; {what}."
     if effect == "not tested":
         better = after.measure("log_loss").difference < 0
@@ -158,9 +170,10 @@ def _cautions(methods: Sequence[Method], after: Method, data: DataSummary) -> li
             "weight does not say whether its rows were drawn together or apart."
         )
     if data.n_scored < _FEW_ROWS:
+        what = "the numbers" if data.weight is not None else "intervals and tests"
         found.append(
-            f"{data.n_scored:,} rows are few: intervals and tests are rough, and a fault that "
-            "does not show may still be there."
+            f"{data.n_scored:,} rows are few: {what} are rough, and a fault that does not show "
+            "may still be there."
         )
     if data.absent:
         more = "" if len(data.absent) <= 5 else f" and {len(data.absent) - 5} more"
