@@ -24,8 +24,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     one. A link is followed, and an existing file keeps its permissions.
     """
     target = check_target(path)
-    # Not by `tempfile`, whose files nobody else may read.
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    # Not by `tempfile`, whose files nobody else may read. Names have at most 255 bytes, and a
+    # character up to 4.
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(6)}")
     try:
         yield temporary
         with temporary.open("rb") as file:
@@ -45,7 +46,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             f"`path` {str(path)!r} is a folder. Pass the name of a file, for example "
             f"{str(Path(path) / 'map.json')!r}."
         )
-    if target.exists() and not target.is_file():
+    # By the name as given: /dev/stdout leads to a pipe by way of a place that does not exist.
+    if Path(path).exists() and not Path(path).is_file():
         raise OSError(f"`path` {str(path)!r} is a device or a pipe. Pass the name of a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(

@@ -128,3 +128,11 @@ def test_a_file_without_rows_stays_without(run, fitted, tmp_path):
 def test_json_for_machines(run, fitted):
     found = json.loads(run("apply", "map.json", "p.csv", "-o", "o.csv", "--json").stdout)
     assert found == {"output": "o.csv", "rows": 300, "columns": ["ant", "bee", "cow"]}
+
+
+def test_missing_columns_are_those_of_the_fit(run, write_csv):
+    write_csv("a.csv", columns=["p_ant", "p_bee", "p_cow"])
+    run("fit", "a.csv", "--label", "y", "--columns", "p_*", "-o", "m.json")
+    write_csv("b.csv", columns=["p_ant", "p_bee", "p_dog"])
+    told = run("apply", "m.json", "b.csv", "-o", "out.csv", code=2).stderr
+    assert "columns that the map reads: 'p_ant', 'p_bee', 'p_cow'" in told

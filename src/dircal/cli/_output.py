@@ -15,6 +15,7 @@ from dircal._files import check_target
 __all__ = [
     "busy",
     "check_output",
+    "make_console",
     "print_json",
     "print_lines",
     "print_table",
@@ -48,9 +49,7 @@ def check_output(path: Path, *, force: bool, inputs: Sequence[Path]) -> None:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a person who is watching that work goes on which cannot say how far it is."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     with console.status(what) if console.is_terminal else nullcontext():
         yield
 
@@ -101,10 +100,20 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, texts: in
 
 
 def _console() -> Any:
+    console = make_console(highlight=False)
+    return console if console.is_terminal else make_console(highlight=False, width=_WIDTH)
+
+
+def make_console(**options: Any) -> Any:
+    """A console of rich that leaves it to us what to do when its reader goes away."""
     from rich.console import Console
 
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+    class PatientConsole(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1, which says that a gate has failed.
+            raise BrokenPipeError
+
+    return PatientConsole(**options)
 
 
 def short(value: float | None) -> str:

@@ -70,7 +70,8 @@ def read_predictions(source: Source) -> Predictions:
     """Labels first, since they tell which columns are the scores, then the scores."""
     with open_source(source) as table:
         aside = []
-        if source.label.endswith(".npy") and source.label not in table.names:
+        is_array = table.score_columns is not None
+        if is_array and source.label.endswith(".npy") and source.label not in table.names:
             labels = _labels_beside(Path(source.label), table)
         else:
             aside.append(column_called(table, source.label, "--label"))
@@ -87,7 +88,6 @@ def read_predictions(source: Source) -> Predictions:
         if len(names) > 1:
             check_values(scores, weights, source.scale, arguments_of(source, names, places))
         _doubt_logits(scores, source)
-        is_array = table.score_columns is not None
         return Predictions(scores, names, chosen.classes, labels, weights, is_array)
 
 

@@ -41,6 +41,17 @@ def column_called(table: AbstractTable, name: str, option: str) -> int:
     )
 
 
+def _columns_called(table: AbstractTable, names: str) -> list[int]:
+    """Positions of columns that are named one by one."""
+    positions: list[int] = []
+    for name in _items(names):
+        position = column_called(table, name, "--columns")
+        if position in positions:
+            raise ValueError(f"--columns names the column {name!r} twice. Name each once.")
+        positions.append(position)
+    return positions
+
+
 def columns_of_classes(
     table: AbstractTable, choice: Choice, labels: LabelArray, aside: Iterable[int]
 ) -> ClassColumns:
@@ -52,12 +63,16 @@ def columns_of_classes(
     candidates = [i for i in range(len(table.names)) if i not in set(aside)]
     if choice.columns is None:
         wanted = labels if given is None else given
+        if len(wanted) == 1:
+            raise ValueError(
+                f"{str(table.path)!r}: the only label is {wanted.tolist()[0]!r}. Name those that "
+                "do not occur as well: --classes."
+            )
         positions = [_column_of(table, candidates, label, wanted) for label in wanted.tolist()]
         return ClassColumns(positions, wanted)
     if "*" in choice.columns:
         return _by_pattern(table, candidates, choice.columns, given, labels)
-    positions = [column_called(table, name, "--columns") for name in _items(choice.columns)]
-    return _by_name_or_order(table, positions, given, labels)
+    return _by_name_or_order(table, _columns_called(table, choice.columns), given, labels)
 
 
 def columns_of_map(table: AbstractTable, choice: Choice, calibrator: Any) -> list[int]:
@@ -69,18 +84,19 @@ def columns_of_map(table: AbstractTable, choice: Choice, calibrator: Any) -> lis
         return _of_right_number(table, list(table.score_columns), labels)
     if choice.columns is None:
         names = [label_text(label) for label in labels.tolist()]
-        for known in (names if fitted_on is None else list(fitted_on), names):
+        fitted = names if fitted_on is None else [str(name) for name in fitted_on]
+        for known in (fitted, names):
             if all(table.names.count(name) == 1 for name in known):
                 return [table.names.index(name) for name in known]
         raise ValueError(
-            f"{str(table.path)!r} lacks columns that the map reads: {_list(known)}. "
+            f"{str(table.path)!r} lacks columns that the map reads: {_list(fitted)}. "
             f"{_its_columns(table)} Name them with --columns, in this order, or as a pattern such "
             "as 'prob_*'."
         )
     if "*" in choice.columns:
         found = _by_pattern(table, range(len(table.names)), choice.columns, labels, labels)
     else:
-        positions = [column_called(table, name, "--columns") for name in _items(choice.columns)]
+        positions = _columns_called(table, choice.columns)
         found = _by_name_or_order(table, _of_right_number(table, positions, labels), labels, labels)
     place = {label: i for i, label in zip(found.positions, found.classes.tolist(), strict=True)}
     return [place[label] for label in labels.tolist()]
@@ -152,10 +168,10 @@ def _by_pattern(
             f"--columns {pattern!r}: there is no column for the label {missing[0]!r}. "
             f"{_its_columns(table)} Name the columns one by one, and --classes in their order."
         )
+    for position in stems.values():
+        column_called(table, table.names[position], "--columns")
     if given is not None:
         return ClassColumns([stems[label_text(label)] for label in given.tolist()], given)
-    for name in stems.values():
-        column_called(table, table.names[name], "--columns")
     return ClassColumns(list(stems.values()), _as_typed(list(stems), labels))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from dircal.cli._options import FILE, common_options
-from dircal.cli._output import print_json, print_lines
+from dircal.cli._output import make_console, print_json, print_lines
 
 __all__ = ["command"]
 
@@ -42,12 +42,10 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
         tables = {one.name: one.comparison.columns() for one in run_classifiers()}
         print_json({"dataset": DATASET, "classifiers": tables})
         return
-    from rich.console import Console
-
     from dircal.cli._demo_report import REPORT, write_report
     from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
 
-    console = Console()
+    console = make_console()
     show_introduction(console, DATASET)
     results = []
     for result in run_classifiers():

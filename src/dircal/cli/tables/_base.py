@@ -1,5 +1,6 @@
 """What every kind of file of predictions offers: columns with names, and rows in chunks."""
 
+import gzip
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -118,7 +119,7 @@ def reading(path: Path) -> Iterator[None]:
             f"{str(path)!r} is not text in UTF-8 (byte 0x{error.object[error.start]:02x}). "
             "Save it as UTF-8, or check that it is the right file."
         ) from error
-    except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{str(path)!r} is damaged or cut off ({error}). Write or copy it again."
         ) from error

@@ -105,10 +105,14 @@ class TextTable(AbstractTable):
         self._cell = re.compile(
             f'"(?:[^"]|"")*"[^{re.escape(delimiter)}]*|[^{re.escape(delimiter)}]*'
         )
+        self._encoding = "utf-8"
+        with self._open() as (_, text), reading(path):
+            if text.read(1) == _MARK:
+                # Read past the mark, which is no part of the first name, and written again.
+                self._encoding = "utf-8-sig"
         with self._open() as (_, text), reading(path):
             self._header = self._read_header(text)
         self.names = tuple(_content(cell) for cell in self._header.cells)
-        self.names = (self.names[0].removeprefix(_MARK), *self.names[1:])
 
     def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
         del columns  # a line is read whole
@@ -152,13 +156,13 @@ class TextTable(AbstractTable):
         with self.path.open("rb") as raw:
             content = gzip.GzipFile(fileobj=raw) if self._is_compressed else raw
             # Line ends stay as they are.
-            yield raw, io.TextIOWrapper(content, encoding="utf-8", newline="")
+            yield raw, io.TextIOWrapper(content, encoding=self._encoding, newline="")
 
     @contextmanager
     def _compressed(self, raw: IO[bytes]) -> Iterator[io.TextIOWrapper]:
         """Text to write, compressed like the original."""
         content = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if self._is_compressed else raw
-        with io.TextIOWrapper(content, encoding="utf-8", newline="") as text:
+        with io.TextIOWrapper(content, encoding=self._encoding, newline="") as text:
             yield text
 
     def _read_header(self, text: io.TextIOWrapper) -> _Record:
