@@ -121,7 +121,9 @@ def test_logits_are_said_and_doubted(run, write_csv, make_problem):
     run("fit", "z.csv", "--label", "y", "--scale", "logit", "-o", "map.json")
     assert dircal.load("map.json").input_scale == "logit"
     told = run("fit", "p.csv", "--label", "y", "--scale", "logit", "-o", "other.json").stderr
-    assert told.startswith("Warning: 'p.csv': --scale logit was given, but all rows look like prob")
+    assert told.startswith("Warning: 'p.csv' is read as logits, but rows look like probabilities")
+    told = run("apply", "map.json", "p.csv", "-o", "out.csv").stderr
+    assert "The map was fitted on logits: apply it to those." in told
 
 
 def test_weights_count(run, animals):

@@ -28,8 +28,9 @@ class Gate:
     limit: float
 
     def fires(self, values: Mapping[str, float]) -> bool:
-        """Whether the rule holds, which is a failure."""
-        return _OPERATORS[self.sign](values[self.name], self.limit)
+        """Whether the rule holds, or cannot be told, which is a failure."""
+        value = values[self.name]
+        return math.isnan(value) or _OPERATORS[self.sign](value, self.limit)
 
     def sentence(self, values: Mapping[str, float]) -> str:
         """What became of it."""

@@ -87,7 +87,8 @@ def read_predictions(source: Source) -> Predictions:
         names = [table.names[i] for i in chosen.positions]
         if len(names) > 1:
             check_values(scores, weights, source.scale, arguments_of(source, names, places))
-        _doubt_logits(scores, source)
+        if source.scale == "logit":
+            doubt_logits(scores, source, "Leave --scale logit out if they are.")
         return Predictions(scores, names, chosen.classes, labels, weights, is_array)
 
 
@@ -175,14 +176,12 @@ def _refuse_missing(
         )
 
 
-def _doubt_logits(scores: AnyFloatArray, source: Source) -> None:
-    """Say so where what is called logits looks like probabilities."""
-    if source.scale != "logit" or scores.shape[1] < 2:
-        return
-    within = float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
+def doubt_logits(scores: AnyFloatArray, source: Source, fix: str) -> None:
+    """Say so where what is taken for logits looks like probabilities."""
+    within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
     if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
         warn(
-            f"{str(source.path)!r}: --scale logit was given, but all rows look like probabilities: "
-            "they lie between 0 and 1 and sum to one. Leave it out if they are.",
+            f"{str(source.path)!r} is read as logits, but rows look like probabilities: they lie "
+            f"between 0 and 1 and sum to one. {fix}",
             DircalWarning,
         )
