@@ -66,6 +66,7 @@ def deviations(study: Study) -> pd.DataFrame:
     """The cells of each rank table that differ most from print."""
     ranks = study.results.read("tables/ranks.csv")
     ranks = ranks[(ranks["temperature"] == "converged") & (ranks["classifier"] != "average")]
+    ranks = ranks[ranks["printed"] != ""].astype({"printed": float})
     gap = (ranks["rank"] - ranks["printed"]).round(2)
     order = gap.abs().sort_values(ascending=False, kind="stable").index
     largest = ranks.assign(difference=gap).loc[order].groupby("measure").head(_LARGEST)

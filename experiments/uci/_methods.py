@@ -1,4 +1,4 @@
-"""The seven methods of the comparison as the paper's code has them, and one of its mistakes."""
+"""The paper's seven methods as its code has them, one of its mistakes, and two methods of ours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal import (
+    AutoCalibrator,
+    BayesianDirichletCalibrator,
     BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
@@ -18,7 +20,7 @@ from dircal import (
     TemperatureScaling,
 )
 
-__all__ = ["LEGACY", "METHODS", "PAPER_METHODS"]
+__all__ = ["LEGACY", "METHODS", "OURS", "PAPER_METHODS"]
 
 FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -95,6 +97,11 @@ def _temperature(given: Given) -> Fitted:
     return Fitted(map_.fit(given.fit.scores, given.fit.y))
 
 
+def _auto(given: Given) -> Fitted:
+    auto = AutoCalibrator(classes=given.classes).fit(given.fit.scores, given.fit.y)
+    return Fitted(auto, auto.choice_)
+
+
 def _legacy_temperature(given: Given) -> Fitted:
     """As published: a zero made the gradient NaN, and the temperature stayed at 1."""
     if (given.fit.scores == 0.0).any():
@@ -113,6 +120,10 @@ METHODS: dict[str, Method] = {
     "TempS": _temperature,
     "Uncal": _plain(lambda classes: IdentityCalibrator(classes=classes)),
     "TempS-2019": _legacy_temperature,
+    "Bayes": _plain(lambda classes: BayesianDirichletCalibrator(classes=classes)),
+    "Auto": _auto,
 }
 LEGACY = "TempS-2019"
-PAPER_METHODS = tuple(name for name in METHODS if name != LEGACY)
+OURS = ("Bayes", "Auto")
+"""Methods that the paper does not have; they see the rows to fit on alone."""
+PAPER_METHODS = tuple(name for name in METHODS if name not in (LEGACY, *OURS))

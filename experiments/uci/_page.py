@@ -15,7 +15,7 @@ from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
 from ._grid import NOT_RUN
-from ._methods import LEGACY, METHODS, PAPER_METHODS
+from ._methods import LEGACY, METHODS, OURS, PAPER_METHODS
 from ._results import Results
 from ._study import Study
 
@@ -75,6 +75,8 @@ def _contents(results: Results) -> dict[str, Any]:
         "naive_bayes_text": _naive_bayes_text(study),
         "naive_bayes_gaps": markdown(compared["naive_bayes"]),
         "examples": _examples(tables["examples"]),
+        "today_ranks": _today_ranks(tables["today"]),
+        "today_shares": _today_shares(tables["today"]),
         "passed_methods": _passed(tables["passed"], "method"),
         "passed_classifiers": _passed(tables["passed"], "classifier"),
         "hyperparameters": _hyperparameters(tables["hyperparameters"]),
@@ -83,6 +85,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "classifiers": _classifiers(classifiers),
         "calibrate_minutes": f"{once['calibrate_seconds'].sum() / 60:.0f}",
         "train_minutes": f"{once['train_seconds'].sum() / 60:.0f}",
+        "ours_minutes": f"{_minutes(tables['seconds'], OURS):.0f}",
         "seconds": markdown(tables["seconds"].drop(columns="one_repetition").round(3)),
         "datasets": _datasets(tables["datasets"]),
         "claims": markdown(claims),
@@ -90,6 +93,11 @@ def _contents(results: Results) -> dict[str, Any]:
         "deviations": markdown(compared["deviations"].round(2)),
         "failures": _failures(results.read("failures.csv")),
     }
+
+
+def _minutes(seconds: pd.DataFrame, methods: tuple[str, ...]) -> float:
+    """Core minutes of the fits of some methods in one repetition."""
+    return float(seconds.set_index("method").loc[list(methods), "one_repetition"].sum()) / 60
 
 
 def _csv(results: Results, folder: str) -> list[Path]:
@@ -146,6 +154,28 @@ def _cells(lines: pd.DataFrame, column: str, digits: int) -> list[str]:
     return cells
 
 
+def _ours(lines: pd.DataFrame, column: str, digits: int) -> list[str]:
+    """The methods that the paper does not have; never bold, for they are not ranked with it."""
+    return [f"{value:.{digits}f}" for value in lines.set_index("method").loc[list(OURS), column]]
+
+
+def _today_ranks(table: pd.DataFrame) -> str:
+    lines = []
+    for line in table.to_dict("records"):
+        ranks = {name: line[name] for name in (*PAPER_METHODS, *OURS)}
+        best = min(ranks.values())
+        cells = [f"**{r:.2f}**" if r == best else f"{r:.2f}" for r in ranks.values()]
+        lines.append([line["measure"], *cells, f"{line['critical_difference']:.2f}"])
+    columns = ["measure", *PAPER_METHODS, *OURS, "critical difference"]
+    return markdown(pd.DataFrame(lines, columns=columns))
+
+
+def _today_shares(table: pd.DataFrame) -> str:
+    shares = [name for name in table.columns if " better than " in name]
+    text = table[shares].map(lambda share: f"{share:.0%}")
+    return markdown(pd.concat([table["measure"], text], axis=1))
+
+
 def _average_ranks(ranks: pd.DataFrame) -> str:
     own = ranks[(ranks["classifier"] == "average") & (ranks["temperature"] == "converged")]
     legacy = ranks[
@@ -156,17 +186,19 @@ def _average_ranks(ranks: pd.DataFrame) -> str:
     lines = []
     for measure, lines_of in own.groupby("measure", sort=False):
         cells = _cells(lines_of, "rank", 2)
-        lines.append([measure, lines_of["n"].iloc[0], *cells, f"{legacy[measure]:.2f}"])
-    return markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, LEGACY]))
+        cells += [f"{legacy[measure]:.2f}", *_ours(lines_of, "rank", 2)]
+        lines.append([measure, lines_of["n"].iloc[0], *cells])
+    return markdown(pd.DataFrame(lines, columns=["measure", "N", *PAPER_METHODS, LEGACY, *OURS]))
 
 
 def _rank_table(ranks: pd.DataFrame, measure: str) -> str:
     own = ranks[(ranks["measure"] == measure) & (ranks["temperature"] == "converged")]
     lines = []
     for classifier, lines_of in own.groupby("classifier", sort=False):
-        cells = _cells(lines_of, "rank", 2 if classifier == "average" else 1)
+        digits = 2 if classifier == "average" else 1
+        cells = [*_cells(lines_of, "rank", digits), *_ours(lines_of, "rank", digits)]
         lines.append([classifier, lines_of["n"].iloc[0], *cells])
-    return markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS]))
+    return markdown(pd.DataFrame(lines, columns=["", "N", *PAPER_METHODS, *OURS]))
 
 
 def _tests(tests: pd.DataFrame) -> str:
@@ -179,8 +211,9 @@ def _naive_bayes(table: pd.DataFrame) -> str:
     lines = []
     for dataset, own in table.groupby("dataset", sort=False):
         legacy = own.set_index("method").loc[LEGACY, "value"]
-        lines.append([dataset, *_cells(own, "value", 2), f"{legacy:.2f}"])
-    return markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, LEGACY]))
+        cells = [*_cells(own, "value", 2), f"{legacy:.2f}", *_ours(own, "value", 2)]
+        lines.append([dataset, *cells])
+    return markdown(pd.DataFrame(lines, columns=["", *PAPER_METHODS, LEGACY, *OURS]))
 
 
 def _naive_bayes_text(study: Study) -> str:
@@ -205,8 +238,8 @@ def _examples(table: pd.DataFrame) -> str:
     lines = []
     by = ["table", "dataset", "classifier", "measure"]
     for key, own in table.groupby(by, sort=False):
-        lines.append([*key, *_cells(own, "value", 2)])
-    return markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS]))
+        lines.append([*key, *_cells(own, "value", 2), *_ours(own, "value", 2)])
+    return markdown(pd.DataFrame(lines, columns=[*by, *PAPER_METHODS, *OURS]))
 
 
 def _passed(table: pd.DataFrame, by: str) -> str:

@@ -6,10 +6,10 @@ from typing import Literal
 
 import pandas as pd
 
-from experiments._shared.measures import MEASURES
+from experiments._shared.measures import HIGHER_IS_BETTER, MEASURES
 from experiments._shared.ranking import Ranking
 
-from ._methods import LEGACY, METHODS, PAPER_METHODS
+from ._methods import LEGACY, METHODS, OURS, PAPER_METHODS
 from ._results import Results
 
 __all__ = ["NOT_ALL_CLASSIFIERS", "PASS", "Ranking", "Study", "Temperature"]
@@ -70,10 +70,29 @@ class Study:
         classifier: str | None = None,
     ) -> Ranking:
         """Ranks of the seven methods over all pairs or those of one classifier."""
-        values = self.values(measure, temperature)
+        return self._ranking(self.values(measure, temperature), measure, classifier)
+
+    def _ranking(self, values: pd.DataFrame, measure: str, classifier: str | None) -> Ranking:
         if classifier is not None:
             values = values[values.index.get_level_values("classifier") == classifier]
         return Ranking.of(values, measure)
+
+    def rank_instead(self, method: str, measure: str, classifier: str | None = None) -> float:
+        """Average rank of a method of ours that takes the place of DirL2 among the seven."""
+        values = self.values(measure).assign(DirL2=self.means[measure][method])
+        return float(self._ranking(values, measure, classifier).ranks["DirL2"])
+
+    def ranking_of_all(self, measure: str) -> Ranking:
+        """Ranks of the seven methods and ours together."""
+        return Ranking.of(self.means[measure][[*PAPER_METHODS, *OURS]], measure)
+
+    def share_better(self, measure: str, method: str, than: str) -> float:
+        """Share of pairs on which a method is better than another; equal ones count half."""
+        values = self.means[measure].round(12)
+        gain = values[method] - values[than]
+        if measure not in HIGHER_IS_BETTER:
+            gain = -gain
+        return float((gain > 0).mean() + (gain == 0).mean() / 2)
 
     def ranking_of_classifiers(self, measure: str) -> Ranking:
         """Ranks of the uncalibrated classifiers over the datasets of the paper's comparison."""

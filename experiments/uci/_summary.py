@@ -34,6 +34,6 @@ def show_summary(results: Results, console: Console) -> None:
     console.print(f"Tables: {results.folder}\nPage:   {results.folder / 'page.md'}", soft_wrap=True)
 
 
-def _cell(ours: float, theirs: float, best: float) -> str:
+def _cell(ours: float, theirs: str, best: float) -> str:
     text = f"[bold]{ours:.2f}[/]" if ours == best else f"{ours:.2f}"
-    return f"{text} ({theirs:.2f})"
+    return f"{text} ({float(theirs):.2f})"
