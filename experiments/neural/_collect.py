@@ -37,7 +37,8 @@ def collect(cache: Cache, results: Results, path: Path) -> None:
         if cache.outcome(network.name, name).exists()
     }
     key = ["network", "method"]
-    _note_network(results, network, path)
+    if found:
+        _note_network(results, network, path)
     rows = [
         [network.name, name, measure, f"{value:.10g}"]
         for name, outcome in found.items()
