@@ -7,6 +7,8 @@ import click
 import joblib
 from rich.console import Console
 
+from experiments._shared.command import resumable
+
 from ._compare import compare
 from ._confidences import keep_confidences
 from ._figures import draw_figures
@@ -62,19 +64,14 @@ def main(
     aside = "-".join([*(["quick"] if quick else []), *([logits.resolve().name] if logits else [])])
     cache_folder = cache or HERE / "cache" / aside
     folder = Results(results or (cache_folder / "results" if aside else HERE / "results"))
-    try:
-        if set(STAGES).intersection(chosen_stages):
+    if set(STAGES).intersection(chosen_stages):
+        with resumable(console, OSError, ValueError):
             found = _named(find_networks(folders), networks, folders)
             earlier = Results(HERE / "results")
             plan = Plan(found, Cache(cache_folder), folder, earlier, quick, chosen_stages)
             with joblib.parallel_config(backend="loky", n_jobs=jobs or -1):
                 run(plan, console)
             keep_confidences(folder, folders)
-    except (OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        console.print("\nStopped. The same command goes on from here.")
-        raise SystemExit(130) from None
     if not set(AFTER).intersection(chosen_stages):
         return
     if not can_be_ranked(folder):

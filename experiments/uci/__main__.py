@@ -7,6 +7,8 @@ import click
 import joblib
 from rich.console import Console
 
+from experiments._shared.command import resumable
+
 from ._classifiers import CLASSIFIERS
 from ._compare import compare
 from ._data import DATASETS, MissingDatasetError
@@ -81,14 +83,8 @@ def main(
         Results(HERE / "results"),
         chosen_stages,
     )
-    try:
-        with _workers(backend, jobs):
-            run(plan, console)
-    except (MissingDatasetError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        console.print("\nStopped. The same command goes on from here.")
-        raise SystemExit(130) from None
+    with resumable(console, MissingDatasetError, OSError), _workers(backend, jobs):
+        run(plan, console)
     if not set(AFTER).intersection(chosen_stages):
         return
     if not can_be_ranked(folder):

@@ -24,9 +24,9 @@ else:
         if name == "__all__" or not name.startswith("__"):
             public = importlib.import_module("dircal._public")
             # Rooms that are not public names become attributes of the package as they are loaded.
-            found = {**vars(public), **globals()}
-            if name in found:
-                return found[name]
+            for names in (globals(), vars(public)):
+                if name in names:
+                    return names[name]
         raise AttributeError(f"module 'dircal' has no attribute {name!r}")
 
     def __dir__():
