@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
 
@@ -45,10 +45,56 @@ def test_fixed_is_structured_matrix_scaling(n, k, make_problem):
     }
 
 
+def of_prior(fitted):
+    """The matrix V that the prior is about, from W."""
+    means = fitted.coef_.mean(axis=1, keepdims=True)
+    return fitted.coef_ + (1.0 / fitted.level_ - 1.0) * (means - means.mean())
+
+
+def test_learned_is_the_optimum_of_its_definition(make_problem):
+    n, k = 300, 5
+    problem, new = make_problem(0, n=n, k=k, scale=3.0), make_problem(1, n=6, k=k).proba
+    fitted = BayesianDirichletCalibrator(clip=1e-300).fit(problem.proba, problem.y)
+    t, u, alpha = fitted.temperature_, fitted.smoothing_, list(fitted.precisions_.values())
+
+    def whole(q):
+        z = (q ** (1 / t)).sum(axis=1, keepdims=True)
+        return np.log((1 - u) * q ** (1 / t) / z + u / k) + np.log(z)
+
+    s = whole(problem.proba)
+    level = np.sqrt(s.var(axis=1).mean() / (s.mean(axis=1) ** 2).mean())
+    assert_allclose(fitted.level_, level, rtol=1e-9)
+    assert level < 0.9
+
+    def read(q):
+        return whole(q) - (1 - level) * whole(q).mean(axis=1, keepdims=True)
+
+    r, off = read(problem.proba), ~np.eye(k, dtype=bool)
+
+    def loss(params):
+        V, b = params[: k * k].reshape(k, k), params[k * k :]
+        total = -log_softmax(r @ V.T + b, axis=1)[np.arange(n), problem.y].sum()
+        total += 0.5 * alpha[0] * ((np.diag(V) - 1.0) ** 2).sum()
+        return total + 0.5 * alpha[1] * (V[off] ** 2).sum() + 0.5 * alpha[2] * (b @ b)
+
+    start = np.append(np.eye(k).ravel(), np.zeros(k))
+    best = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).x
+    V, b = best[: k * k].reshape(k, k), best[k * k :]
+    assert_allclose(of_prior(fitted), V, atol=1e-4)
+    proba = softmax(read(new) @ V.T + b, axis=1)
+    assert_allclose(fitted.predict_proba(new), proba, atol=1e-5)
+    # The posterior is one of V, too.
+    spread = fitted._posterior.spread_of_log_odds(proba.T, read(new).T).T
+    log_odds = np.log(proba) - np.log1p(-proba)
+    lower, upper = fitted.predict_interval(new)
+    for end, sign in ((lower, -1.0), (upper, 1.0)):
+        assert_allclose(end, expit(log_odds + sign * 1.959964 * spread), atol=1e-5)
+
+
 def test_learned_precisions_satisfy_their_equation(make_problem):
     problem = make_problem(0, n=500, k=4)
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
-    theta = fitted.coef_ - np.eye(4)
+    theta = of_prior(fitted) - np.eye(4)
     squares = {
         "diagonal": (np.diag(theta) ** 2).sum(),
         "off_diagonal": (theta[~np.eye(4, dtype=bool)] ** 2).sum(),
@@ -203,7 +249,8 @@ def test_intervals_by_finite_differences(make_problem):
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
     new = make_problem(1, n=5, k=3).proba
     scores, covariance = fitted._reader(None)(new), fitted._posterior.covariance
-    weights = np.column_stack([fitted.coef_, fitted.intercept_])
+    scores -= (1.0 - fitted.level_) * scores.mean(axis=0)
+    weights = np.column_stack([of_prior(fitted), fitted.intercept_])
 
     def log_odds(params):
         w = params.reshape(3, 4)

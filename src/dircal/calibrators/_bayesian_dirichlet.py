@@ -26,6 +26,7 @@ from dircal.core import (
     definite_temperature,
     fit_groups,
     floor_by_evidence,
+    levelled,
     log_of_floor,
     rest_of_proba,
     row_slices,
@@ -73,6 +74,8 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         uniform or point away from the labels, see the Notes.
     smoothing_ : float
         The share u of the uniform distribution, 1 / (n + 1).
+    level_ : float
+        The part l of the mean of a row that the prior sees, see the Notes.
     precisions_ : dict
         Precision of the prior of the groups "diagonal", "off_diagonal" and "intercept".
     effective_parameters_ : dict
@@ -105,28 +108,34 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         z = \sum_j q_j^{1/t},
 
     with t the best temperature, k classes and u = 1 / (n + 1), where n is the sum of the weights:
-    softening leaves no class without a probability. Without it, s is :math:`\ln q / t`. The
-    entries of W - I and b have Gaussian priors around zero, with one precision
+    softening leaves no class without a probability. Without it, s is :math:`\ln q / t`.
+
+    The prior is one of V in :math:`W s = V (s - (1 - l) \bar s)`, an equation up to what all
+    logits have in common. There :math:`\bar s` is the mean of the row, and l makes :math:`l \bar s`
+    no larger, as a root mean square over the rows, than the standard deviation within them. With
+    many classes the mean is much the larger, and independent entries would mostly move a logit by
+    that. The entries of V - I and b have Gaussian priors around zero, with one precision
     :math:`\alpha_g` for each group g: the diagonal, the off-diagonal entries and the intercepts.
     The fit minimises
 
-    .. math:: -\sum_{i=1}^n \ln \mu_{y_i}(q_i) + \tfrac12 \alpha_{\mathrm{d}} \sum_j (w_{jj} - 1)^2
-        + \tfrac12 \alpha_{\mathrm{o}} \sum_{i \ne j} w_{ij}^2
+    .. math:: -\sum_{i=1}^n \ln \mu_{y_i}(q_i) + \tfrac12 \alpha_{\mathrm{d}} \sum_j (v_{jj} - 1)^2
+        + \tfrac12 \alpha_{\mathrm{o}} \sum_{i \ne j} v_{ij}^2
         + \tfrac12 \alpha_{\mathrm{b}} \sum_j b_j^2 .
 
-    ``prior="fixed"`` has :math:`\alpha = (2k, 2k(k-1), 2k)` and no :math:`\ln z` in s, as SMS.
-    ``"learned"`` maximises the evidence, the probability of the labels averaged over the prior, by
-    MacKay's fixed point :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0)`;
-    :math:`\gamma_g` is the number of parameters that the rows determine and :math:`\theta_g` their
-    distance from the centre. The rest is a weak prior of the precisions around
-    :math:`\alpha^0 = (k, k(k-1), k)`, worth 2a = 4 parameters: there the three groups move a logit
-    equally far. Up to 25 classes :math:`\gamma` is exact; beyond, blocks of the Hessian that belong
-    to 16 of the classes stand for all.
+    ``prior="fixed"`` has :math:`\alpha = (2k, 2k(k-1), 2k)`, and neither l nor :math:`\ln z` in s,
+    as SMS. ``"learned"`` maximises the evidence, the probability of the labels averaged over the
+    prior, by MacKay's fixed point
+    :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0)`; :math:`\gamma_g` is the
+    number of parameters that the rows determine and :math:`\theta_g` their distance from the
+    centre. The rest is a weak prior of the precisions around :math:`\alpha^0 = (k, k(k-1), k)`,
+    worth 2a = 4 parameters: there the three groups move a logit equally far. Up to 25 classes
+    :math:`\gamma` is exact; beyond, blocks of the Hessian that belong to 16 of the classes stand
+    for all.
 
     Scores that hardly differ within a row, or that point away from the labels so that the best
     temperature :math:`t^*` grows without bound, would be wiped out by the softening. So
     ``"learned"`` never divides :math:`\ln q` by more than leaves a standard deviation of one
-    within a row. Where that makes t lower than :math:`t^*`, the centre of W is
+    within a row. Where that makes t lower than :math:`t^*`, the centre of V is
     :math:`t / t^* \cdot I` in place of I: the map at the centre is the best temperature again.
 
     A floor that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
@@ -172,6 +181,7 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
 
     temperature_: float
     smoothing_: float
+    level_: float
     _normalised: bool
     _posterior: Posterior
 
@@ -232,11 +242,14 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         inputs, column_classes = self._check_scores(X)
         read, apply = self._reader(column_order(column_classes)), self._map()
         width = float(ndtri(0.5 + 0.5 * level))
+        # Files that were written before there was a level have none.
+        kept = getattr(self, "level_", 1.0)
         ends = np.empty((2, *inputs.shape))
         with limited_blas(inputs.shape):
             for part in row_slices(inputs.shape):
                 scores = read(inputs[part])
                 proba = apply(scores)
+                scores = levelled(scores, kept)
                 spread = width * self._posterior.spread_of_log_odds(proba, scores)
                 # Where a probability is one in floating point, the rest still has a logarithm.
                 with np.errstate(divide="ignore"):
@@ -264,15 +277,16 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         temperature = definite_temperature(
             floored, tol=self.tol, max_iter=self.max_iter, start=start.slope
         )
-        soft, around, slope = prior.around(rows, start.floor, float(temperature.params[0]))
-        fit = fit_groups(soft, around, learn=learn, tol=self.tol, max_iter=self.max_iter)
+        soft = prior.around(rows, start.floor, float(temperature.params[0]))
+        fit = fit_groups(soft.rows, soft.prior, learn=learn, tol=self.tol, max_iter=self.max_iter)
         structure, uniform = Full(k, k), uniform_share(rows.total_weight)
-        weights = structure.unpack(fit.solution.params)
+        weights = _for_whole_scores(structure.unpack(fit.solution.params), soft.level)
         fitted = {
             "coef_": weights[:, :-1].copy(),
             "intercept_": weights[:, -1].copy(),
-            "temperature_": 1.0 / slope,
+            "temperature_": 1.0 / soft.slope,
             "smoothing_": uniform,
+            "level_": soft.level,
             "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
             "effective_parameters_": dict(zip(GROUPS, fit.effective.tolist(), strict=True)),
             "log_evidence_": fit.log_evidence,
@@ -285,10 +299,10 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         record = self._remember(
             floored,
             structure,
-            fit.solution.params,
+            structure.pack(weights),
             fit.solution.loss,
             temperature,
-            Softening(None, -np.inf, slope, uniform, prior.normalised),
+            Softening(None, -np.inf, soft.slope, uniform, prior.normalised),
         )
         return fitted | {"_record": record}
 
@@ -313,3 +327,15 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
     def _map(self) -> Callable[[FloatArray], FloatArray]:
         W, b = self.coef_, self.intercept_[:, None]
         return lambda scores: softmax(W @ scores + b)
+
+
+def _for_whole_scores(weights: FloatArray, level: float) -> FloatArray:
+    """[W | b] for scores s that does what ``weights`` do to those with a part of their level.
+
+    That part multiplies the row means of W. What they have in common changes no probability, and
+    stays as it is.
+    """
+    means = weights[:, :-1].mean(axis=1, keepdims=True)
+    whole = weights.copy()
+    whole[:, :-1] -= (1.0 - level) * (means - means.mean())
+    return whole

@@ -81,7 +81,7 @@ from dircal.core._simplex import (
     sums_of_columns,
 )
 from dircal.core._smooth import grid_cells, smooth_error, smoothed
-from dircal.core._soften import Softening, softened, uniform_share
+from dircal.core._soften import Softening, levelled, softened, uniform_share
 from dircal.core._solve import Solution, Status, minimise
 from dircal.core._structure import Diagonal, Full, Scalar, Structure
 from dircal.core._temperature import TemperatureFit, definite_temperature, fit_temperature
@@ -150,6 +150,7 @@ __all__ = [
     "interval_of",
     "l2",
     "learn_floor",
+    "levelled",
     "log_losses",
     "log_odds",
     "log_of_floor",

@@ -20,7 +20,7 @@ from dircal.core._solve import is_direct
 from dircal.core._structure import Full
 from dircal.core._temperature import fit_temperature
 
-__all__ = ["SoftPrior", "floor_by_evidence"]
+__all__ = ["SoftPrior", "Softened", "floor_by_evidence"]
 
 # Below the grid of the temperature map: zeros of single precision, and one between them and ours.
 _GRID = (*FLOORS[:-1], float(np.finfo(np.float32).tiny), 1e-100, TINY)
@@ -33,21 +33,35 @@ _LEAST_SPREAD = 1.0
 
 
 @dataclass(frozen=True)
+class Softened:
+    """Softened rows, the prior around the temperature map, slope and level of the softening."""
+
+    rows: Rows
+    prior: GroupPrior
+    slope: float
+    level: float
+
+
+@dataclass(frozen=True)
 class SoftPrior:
     """Precisions ``mode`` (3,) of a prior, and whether softened scores are ``normalised``."""
 
     mode: FloatArray
     normalised: bool
 
-    def around(self, rows: Rows, floor: float, slope: float) -> tuple[Rows, GroupPrior, float]:
-        """Softened rows, the prior around the temperature map, and the slope of the softening.
+    def around(self, rows: Rows, floor: float, slope: float) -> Softened:
+        """Rows softened for a temperature map with a given floor and slope, and their prior.
 
-        That is the slope of the map, unless it is next to nothing: scores that point away from
-        the labels would be wiped out, though a full map can use them.
+        The slope of the softening is that of the map, unless it is next to nothing: scores that
+        point away from the labels would be wiped out, though a full map can use them.
         """
-        read = slope if self.normalised else max(slope, _least_slope(rows.with_floor(floor)))
-        soft = softened(rows, floor, read, normalised=self.normalised)
-        return soft, GroupPrior(self.mode, slope / read), read
+        if self.normalised:
+            soft = softened(rows, floor, slope, normalised=True)
+            return Softened(soft, GroupPrior(self.mode, 1.0), slope, 1.0)
+        read = max(slope, _least_slope(rows.with_floor(floor)))
+        level = _level(softened(rows, floor, read, normalised=False))
+        soft = softened(rows, floor, read, normalised=False, level=level)
+        return Softened(soft, GroupPrior(self.mode, slope / read), read, level)
 
 
 def _least_slope(rows: Rows) -> float:
@@ -56,6 +70,18 @@ def _least_slope(rows: Rows) -> float:
     if variance <= NO_SPREAD * max(rows.largest, 1.0) ** 2:
         return 0.0
     return _LEAST_SPREAD / float(np.sqrt(variance))
+
+
+def _level(rows: Rows) -> float:
+    """The part that makes the means of rows no larger than the spread around them.
+
+    With many classes nearly all log-probabilities are far below zero, and the mean of a row is by
+    far the largest thing about it. Off-diagonal entries that the prior takes for independent would
+    move a logit mostly by that mean.
+    """
+    common = sum(float(chunk.weight @ chunk.scores.mean(axis=0) ** 2) for chunk in rows)
+    spread = sum(float(chunk.weight @ chunk.scores.var(axis=0)) for chunk in rows)
+    return float(np.sqrt(spread / common)) if spread < common else 1.0
 
 
 def floor_by_evidence(rows: Rows, prior: SoftPrior, *, max_iter: int) -> LearnedFloor:
@@ -79,11 +105,11 @@ def floor_by_evidence(rows: Rows, prior: SoftPrior, *, max_iter: int) -> Learned
             rows.with_floor(floor), tol=_SLOPE_TOLERANCE, max_iter=max_iter, start=slope
         )
         slope = fit.slope
-        soft, around, _ = prior.around(rows, floor, slope)
+        soft = prior.around(rows, floor, slope)
         # Where nothing lies below, all smaller floors are this map, and bear one name.
         last = np.log(floor) <= lowest
         learned = LearnedFloor(TINY if last else floor, slope, 0)
-        found.append((learned, evidence_of_one_step(soft, around)))
+        found.append((learned, evidence_of_one_step(soft.rows, soft.prior)))
         if last:
             break
     best = max(evidence for _, evidence in found)
@@ -93,8 +119,8 @@ def floor_by_evidence(rows: Rows, prior: SoftPrior, *, max_iter: int) -> Learned
         return smallest
 
     def evidence_of_fit(each: LearnedFloor) -> float:
-        soft, around, _ = prior.around(rows, each.floor, each.slope)
-        fit = fit_groups(soft, around, learn=True, tol=_LOOSE, max_iter=max_iter)
+        soft = prior.around(rows, each.floor, each.slope)
+        fit = fit_groups(soft.rows, soft.prior, learn=True, tol=_LOOSE, max_iter=max_iter)
         return fit.log_evidence
 
     clear = evidence_of_fit(chosen) > evidence_of_fit(smallest) + _CLEAR

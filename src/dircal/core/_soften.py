@@ -8,7 +8,7 @@ import numpy as np
 from dircal._typing import FloatArray
 from dircal.core._rows import Reader, Rows, floored, log_of_floor
 
-__all__ = ["Softening", "softened", "uniform_share"]
+__all__ = ["Softening", "levelled", "softened", "uniform_share"]
 
 _MOST = 1.0 - float(np.finfo(np.float64).eps)
 
@@ -20,7 +20,8 @@ class Softening:
     ``transform`` and ``log_floor`` make the scores, as in a `Reader`, and ``uniform`` is u, the
     share of the uniform distribution: no class is left without a probability. Unless
     ``normalised``, a row is moved by a constant to where slope * scores was: without the uniform
-    share it is that, and a linear map of it a linear map of the scores.
+    share it is that, and a linear map of it a linear map of the scores. Of the mean of a row the
+    part ``level`` is kept.
     """
 
     transform: Callable[[FloatArray], FloatArray] | None
@@ -28,6 +29,7 @@ class Softening:
     slope: float
     uniform: float
     normalised: bool
+    level: float = 1.0
 
     def __call__(self, block: FloatArray) -> FloatArray:
         """Softened scores (k, m), made of ``block`` (k, m) in place."""
@@ -44,7 +46,14 @@ class Softening:
         if not self.normalised:
             block += top
             block += total
-        return block
+        return levelled(block, self.level)
+
+
+def levelled(scores: FloatArray, level: float) -> FloatArray:
+    """Scores (k, m) of which each row keeps the part ``level`` of its mean, in place."""
+    if level < 1.0:
+        scores -= (1.0 - level) * scores.mean(axis=0)
+    return scores
 
 
 def uniform_share(n: float) -> float:
@@ -55,9 +64,11 @@ def uniform_share(n: float) -> float:
     return min(1.0 / (n + 1.0), _MOST)
 
 
-def softened(rows: Rows, floor: float, slope: float, *, normalised: bool) -> Rows:
+def softened(
+    rows: Rows, floor: float, slope: float, *, normalised: bool, level: float = 1.0
+) -> Rows:
     """The same rows with a floor, a temperature and a share of the uniform distribution."""
     read = rows.source.read
     uniform = uniform_share(rows.total_weight)
-    soften = Softening(read.transform, log_of_floor(floor), slope, uniform, normalised)
+    soften = Softening(read.transform, log_of_floor(floor), slope, uniform, normalised, level)
     return Rows(replace(rows.source, read=Reader(soften, read.columns)))

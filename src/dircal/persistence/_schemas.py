@@ -170,7 +170,7 @@ SCHEMAS: Mapping[str, Schema] = {
             "_normalised": Instance(bool),
             "_posterior": Instance((ExactPosterior, SketchedPosterior)),
         },
-        _NAMED,
+        {**_NAMED, "level_": Number(0.0, 1.0)},
         agree=_agree_bayesian,
     ),
     "IdentityCalibrator": Schema(_CALIBRATOR, _NAMED),
