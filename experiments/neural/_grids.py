@@ -13,18 +13,19 @@ _MANY_CLASSES = 1000
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of lambda and mu; the paper's where there are none."""
+    """Values of lambda and mu for ODIR, and of lambda for L2; the paper's where there are none."""
 
     name: str
     lams: tuple[float, ...] = ()
     mus: tuple[float, ...] = ()
+    l2_lams: tuple[float, ...] = ()
 
     def settings(self, penalty: Literal["odir", "l2"], n_classes: int) -> Any:
         """For `CalibratorCV`, in the units of the paper's formulas."""
+        if penalty == "l2":
+            return {"lam": list(self.l2_lams)} if self.l2_lams else "paper_neural"
         if not self.lams:
             return "paper_neural"
-        if penalty == "l2":
-            return {"lam": list(self.lams)}
         pairs = n_classes * (n_classes - 1)
         return {
             "lam": [pairs * lam for lam in self.lams],
@@ -36,12 +37,17 @@ _PAPER = Grid("paper")
 _COARSE = Grid(
     "9 x 5", tuple(10.0**e for e in range(-2, 7)), tuple(10.0**e for e in range(-2, 7, 2))
 )
-_SMALL = Grid("3 x 2", (1e2, 1e4, 1e6), (1e0, 1e4))
+# Around k (k - 1) / n and k / n, what structured matrix scaling takes with few rows, and for L2
+# from the lower end of the paper's list.
+_SMALL = Grid("3 x 2", (1e0, 1e2, 1e4), (1e-1, 1e1), (2.5e-3, 2.5e-2, 2.5e-1))
+_QUICK = Grid("quick", (1e-2, 1e0, 1e2), (1e-2, 1e0), (1e-3, 1e-2, 1e-1))
 
 
 def grid_of(network: Network, *, quick: bool = False, of_paper: bool = False) -> Grid:
     """The paper's grid where it can be afforded, and always for the paper's own networks."""
-    full = of_paper or network.n_classes <= _FEW_CLASSES or known(network.name).grid == "full"
-    if network.n_classes >= _MANY_CLASSES or quick:
+    if quick:
+        return _QUICK
+    if network.n_classes >= _MANY_CLASSES:
         return _SMALL
+    full = of_paper or network.n_classes <= _FEW_CLASSES or known(network.name).grid == "full"
     return _PAPER if full else _COARSE
