@@ -216,6 +216,20 @@ def test_import_loads_no_extra():
     assert set(loaded_with("dircal._public")) <= set(loaded_with("sklearn.model_selection"))
 
 
+@pytest.mark.parametrize(
+    "room",
+    [
+        path.parent.name
+        for path in MODULES
+        if path.parent.parent == PACKAGE and path.name == "__init__.py"
+    ],
+)
+def test_every_room_can_be_the_first(room):
+    code = f"import dircal.{room}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_import_waits_for_the_first_name():
     code = "import sys, dircal; assert 'numpy' not in sys.modules; dircal.metrics; dir(dircal)"
     subprocess.run([sys.executable, "-c", code], check=True)

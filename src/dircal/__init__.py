@@ -11,6 +11,7 @@ Fit a calibrator on scores and labels that the classifier was not trained on, th
 """
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING
 
 from dircal._version import __version__ as __version__
@@ -22,11 +23,12 @@ else:
     # scikit-learn takes longer to load than `dircal --help` may: names are loaded when asked for.
     def __getattr__(name):
         if name == "__all__" or not name.startswith("__"):
-            public = importlib.import_module("dircal._public")
-            # Rooms that are not public names become attributes of the package as they are loaded.
-            for names in (globals(), vars(public)):
-                if name in names:
-                    return names[name]
+            # A room may be asked for while it is needed to load the public names.
+            if importlib.util.find_spec(f"dircal.{name}") is not None:
+                return importlib.import_module(f"dircal.{name}")
+            public = vars(importlib.import_module("dircal._public"))
+            if name in public:
+                return public[name]
         raise AttributeError(f"module 'dircal' has no attribute {name!r}")
 
     def __dir__():

@@ -116,6 +116,15 @@ class TestReproduce:
         assert result.exit_code == 1
         assert "There are no networks in" in capfd.readouterr().err
 
+    def test_folders_are_those_of_the_caller(self, capfd, tmp_path, monkeypatch):
+        (tmp_path / "mine").mkdir()
+        # A folder of this name is not mistaken for ours.
+        (tmp_path / "experiments").mkdir()
+        monkeypatch.chdir(tmp_path)
+        result = CliRunner().invoke(app, ["reproduce", "neural", "--logits", "mine"])
+        assert result.exit_code == 1
+        assert "There are no networks in mine" in capfd.readouterr().err
+
     def test_without_a_checkout_it_says_so(self, monkeypatch, tmp_path):
         monkeypatch.setattr("dircal.cli._reproduce._checkout", lambda: tmp_path)
         result = CliRunner().invoke(app, ["reproduce", "uci"])

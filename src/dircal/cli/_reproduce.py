@@ -33,11 +33,12 @@ def run_experiment(name: str, arguments: Sequence[str]) -> int:
             f"The experiments need {' and '.join(missing)}, which is not installed. Install the "
             "extra: pip install 'dircal[experiments]'"
         )
-    command = [sys.executable, "-m", f"experiments.{name}", *arguments]
+    command = [sys.executable, "-P", "-m", f"experiments.{name}", *arguments]
+    # Found by their path and not by where we are: folders in the arguments are the caller's.
+    path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+    env = {**_ONE_THREAD, **os.environ, "PYTHONPATH": path}
     try:
-        return subprocess.run(
-            command, cwd=checkout, env={**_ONE_THREAD, **os.environ}, check=False
-        ).returncode
+        return subprocess.run(command, env=env, check=False).returncode
     except KeyboardInterrupt:
         # The experiment has been told too, and has said what there is to say.
         return 130
