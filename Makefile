@@ -82,7 +82,7 @@ quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifi
 paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci
 
-paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, from files that anybody can get
+paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, on networks that others have published and our own
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural
 
 $(VENV)/.installed-networks: $(BIN)/python pyproject.toml constraints.txt

@@ -1,1 +1,1 @@
-"""The paper's experiment on neural networks, re-run on networks that anybody can get."""
+"""The paper's experiment on neural networks, re-run on networks of others and of our own."""
