@@ -32,8 +32,9 @@ def write_tables(rows: Iterable[Row]) -> str:
         f"differences are against {rival}, on the tasks that both have: a method with fewer "
         "tasks was measured on those alone, and its means do not compare with others. "
         "Constants of the prior and of the floor were chosen by averages over the half "
-        "developed on; the half standard error of AutoCalibrator on tasks of both, so that its "
-        "numbers are not held out.",
+        "developed on; the rule for the level of the scores and the half standard error of "
+        "AutoCalibrator with tasks of both in sight, so that in these two respects nothing is "
+        "held out.",
         "## Promises",
         _promises(table, rival),
     ]
