@@ -8,11 +8,15 @@ from dircal import BayesianDirichletCalibrator
 N, NEW, MAPS = 2000, 1000, 40
 
 
-def draw_map(k, rng):
-    """W and b from the prior at the mode of its precisions."""
-    W = np.eye(k) + rng.normal(size=(k, k)) / np.sqrt(k * (k - 1.0))
-    W[np.diag_indices(k)] = 1.0 + rng.normal(size=k) / np.sqrt(k)
-    return W, rng.normal(size=k) / np.sqrt(k)
+def draw_truth(q, rng):
+    """Probabilities by a map from the prior, at the mode of its precisions."""
+    k, s = q.shape[1], np.log(q)
+    V = np.eye(k) + rng.normal(size=(k, k)) / np.sqrt(k * (k - 1.0))
+    V[np.diag_indices(k)] = 1.0 + rng.normal(size=k) / np.sqrt(k)
+    b = rng.normal(size=k) / np.sqrt(k)
+    means = s.mean(axis=1, keepdims=True)
+    level = min(1.0, np.sqrt(s.var(axis=1).mean() / (means**2).mean()))
+    return softmax((s - (1.0 - level) * means) @ V.T + b, axis=1)
 
 
 def test_coverage_over_maps_drawn_from_the_prior(record):
@@ -21,9 +25,8 @@ def test_coverage_over_maps_drawn_from_the_prior(record):
         rng = np.random.default_rng(k)
         here = []
         for _ in range(MAPS):
-            W, b = draw_map(k, rng)
             q = rng.dirichlet(np.ones(k), size=N + NEW)
-            truth = softmax(np.log(q) @ W.T + b, axis=1)
+            truth = draw_truth(q, rng)
             y = (truth.cumsum(axis=1) > rng.random((N + NEW, 1))).argmax(axis=1)
             fitted = BayesianDirichletCalibrator(classes=range(k)).fit(q[:N], y[:N])
             lower, upper = fitted.predict_interval(q[N:])
