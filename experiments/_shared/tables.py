@@ -11,7 +11,7 @@ from .files import write_whole
 
 __all__ = ["AbstractTables"]
 
-_TEXT = ("chosen", "versions", "method", "reason", "curve")
+_TEXT = ("network", "source", "sha256", "chosen", "versions", "method", "reason", "curve")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class AbstractTables:
         path = self.folder / name
         if not path.exists():
             return pd.DataFrame()
-        # An empty reason or choice stays an empty text.
+        # An empty reason or choice stays an empty text, and a network called 1 a name.
         return pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str), keep_default_na=False)
 
     def write(self, name: str, table: pd.DataFrame) -> None:

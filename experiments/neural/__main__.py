@@ -1,5 +1,6 @@
 """The command: ``python -m experiments.neural``."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from experiments._shared.command import resumable
 
 from ._compare import compare
 from ._confidences import keep_confidences
+from ._example import example_among, own_example
 from ._figures import draw_figures
 from ._files import Cache
 from ._networks import ENDINGS, Entry, default_folders, find_networks
@@ -18,7 +20,7 @@ from ._page import write_page
 from ._results import Results
 from ._run import STAGES, Plan, run
 from ._summary import show_summary
-from ._tables import can_be_ranked, make_tables
+from ._tables import make_tables
 
 HERE = Path(__file__).parent
 AFTER = ("tables", "figures", "compare")
@@ -61,32 +63,38 @@ def main(
     console = Console()
     chosen_stages = stages or (*STAGES, *AFTER)
     folders = (logits,) if logits else default_folders()[:1] if quick else default_folders()
-    aside = "-".join([*(["quick"] if quick else []), *([logits.resolve().name] if logits else [])])
+    aside = "-".join([*(["quick"] if quick else []), *([_short(logits)] if logits else [])])
     cache_folder = cache or HERE / "cache" / aside
     folder = Results(results or (cache_folder / "results" if aside else HERE / "results"))
-    if set(STAGES).intersection(chosen_stages):
-        with resumable(console, OSError, ValueError):
-            found = _named(find_networks(folders), networks, folders)
+    runs = bool(set(STAGES).intersection(chosen_stages))
+    with resumable(console, OSError, ValueError):
+        found = find_networks(folders, in_catalogue=not logits) if runs or logits else []
+        example = example_among(found) if logits else own_example()
+        if runs:
+            chosen = _named(found, networks, folders)
             earlier = Results(HERE / "results")
-            plan = Plan(found, Cache(cache_folder), folder, earlier, quick, chosen_stages)
+            plan = Plan(chosen, Cache(cache_folder), folder, earlier, example, quick, chosen_stages)
             with joblib.parallel_config(backend="loky", n_jobs=jobs or -1):
                 run(plan, console)
             keep_confidences(folder, folders)
     if not set(AFTER).intersection(chosen_stages):
         return
-    if not can_be_ranked(folder):
-        raise click.ClickException(
-            f"The rows in {folder.folder} are of fewer than two networks of different sources: "
-            "there is nothing to rank. Run more of them."
-        )
+    if not folder.done():
+        raise click.ClickException(f"There are no rows in {folder.folder}: run all stages first.")
     if "tables" in chosen_stages:
         make_tables(folder)
     if "figures" in chosen_stages:
-        draw_figures(folder, HERE / "networks")
+        draw_figures(folder, example)
     if "compare" in chosen_stages:
         compare(folder)
-        write_page(folder)
+        write_page(folder, example.name if example else "none of these")
         show_summary(folder, console)
+
+
+def _short(folder: Path) -> str:
+    """A name for a folder that no other has."""
+    path = folder.resolve()
+    return f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _named(found: list[Entry], names: str | None, folders: Sequence[Path]) -> list[Entry]:

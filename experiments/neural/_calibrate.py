@@ -5,23 +5,23 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 
-from experiments._shared.files import reason, write_arrays, write_json
+from experiments._shared.files import read_json, reason, write_arrays, write_json
 from experiments._shared.measures import MEASURES, Scores
 from experiments._shared.versions import versions
 
-from ._files import Cache
+from ._files import Cache, Setting
 from ._grids import Grid, grid_of
 from ._methods import METHODS, Fitted, Map
-from ._networks import Network, read_network, sha256
+from ._networks import Entry, Network, read_network
 from ._printed import name_by_hash
 
-__all__ = ["DRAWS", "QUICK_DRAWS", "calibrate"]
+__all__ = ["DRAWS", "QUICK_DRAWS", "calibrate", "setting_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -30,29 +30,39 @@ QUICK_DRAWS = 200
 _SEED = 0
 
 
-def calibrate(cache: Cache, path: Path, method: str, quick: bool) -> None:
+def calibrate(cache: Cache, entry: Entry, method: str, quick: bool) -> None:
     """Fit one method on one network; it leaves its measures, choices and seconds."""
-    if cache.outcome(path.stem, method).exists():
+    path, setting = cache.outcome(entry.name, method), setting_of(entry, quick)
+    if path.exists() and setting.made(read_json(path)):
         return
-    network = read_network(path)
+    network = read_network(entry.path)
     try:
-        grid = grid_of(network, quick=quick, of_paper=name_by_hash(sha256(path)) is not None)
-        _run(cache, network, method, grid, QUICK_DRAWS if quick else DRAWS)
+        _run(cache, network, method, _grid(entry, quick), setting)
     except Exception as error:
         write_json(cache.no_outcome(network.name, method), {"reason": reason(error)})
 
 
-def _run(cache: Cache, network: Network, method: str, grid: Grid, draws: int) -> None:
+def setting_of(entry: Entry, quick: bool) -> Setting:
+    """What the outcomes of a network are of."""
+    return Setting(entry.sha256, _grid(entry, quick).name, QUICK_DRAWS if quick else DRAWS)
+
+
+def _grid(entry: Entry, quick: bool) -> Grid:
+    """The whole one for the paper's own networks, and where the catalogue says so."""
+    full = name_by_hash(entry.sha256) is not None or entry.about.grid == "full"
+    return grid_of(entry.n_classes, quick=quick, full=full)
+
+
+def _run(cache: Cache, network: Network, method: str, grid: Grid, setting: Setting) -> None:
     began = time.process_time()
-    with warnings.catch_warnings():
-        # Optima at infinity and edges of the paper's grids are told in the tables.
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         fitted = METHODS[method].fit(network, grid)
     seconds = time.process_time() - began
     score = Scores(
         network.test.y,
         network.n_classes,
-        n_resamples=draws,
+        n_resamples=setting.draws,
         random_state=_SEED,
         mce_over="confidence",
     )
@@ -61,8 +71,9 @@ def _run(cache: Cache, network: Network, method: str, grid: Grid, draws: int) ->
         write_arrays(cache.calibrated(network.name, name), proba=proba)
         outcome = {
             "measures": {measure: score(measure, proba) for measure in MEASURES},
-            "grid": grid.name,
+            **asdict(setting),
             "choices": [asdict(choice) for choice in fitted.choices],
+            "complaints": _complaints(told),
             "identity_share": _identity_share(fitted) if name == method else None,
             "seconds": seconds,
             "seconds_with_measures": time.process_time() - began,
@@ -70,6 +81,17 @@ def _run(cache: Cache, network: Network, method: str, grid: Grid, draws: int) ->
             "versions": versions(),
         }
         write_json(cache.outcome(network.name, name), outcome)
+
+
+def _complaints(told: list[warnings.WarningMessage]) -> dict[str, list[str]]:
+    """What solvers said, once each; choices at the edge of a grid are in the tables anyway."""
+    found: dict[str, list[str]] = {"not_converged": [], "at_infinity": []}
+    for message in dict.fromkeys(
+        str(one.message) for one in told if issubclass(one.category, ConvergenceWarning)
+    ):
+        kind = "at_infinity" if "no finite optimum" in message else "not_converged"
+        found[kind].append(message)
+    return found
 
 
 def _identity_share(fitted: Fitted) -> float | None:

@@ -1,6 +1,5 @@
 """Stage two: gather the outcomes of one network into tidy rows."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,18 @@ import pandas as pd
 from dircal import metrics, paired_comparison
 from experiments._shared.files import read_json
 
-from ._example import keep_example
-from ._files import Cache
+from ._example import Example, keep_example
+from ._files import Cache, Setting
 from ._methods import METHODS, names_of
-from ._networks import Network, known, read_network, sha256
+from ._networks import Entry, Network, read_network
 from ._results import Results
 
 __all__ = ["all_names", "collect"]
 
 _AGAINST = {"MS-ODIR": ("TempS", "VecS", "Dir-ODIR"), "MS-ODIR-zero": ("MS-ODIR",)}
 """What a method is compared with beside temperature scaling, row by row."""
+
+_COMPLAINTS = ("not_converged", "at_infinity")
 
 Lines = list[list[Any]]
 
@@ -28,17 +29,23 @@ def all_names(network: Network) -> list[str]:
     return [one for name in names_of(network) for one in (name, *METHODS[name].also)]
 
 
-def collect(cache: Cache, results: Results, path: Path) -> None:
-    """Add to the tables what the cache has for one network."""
-    network = read_network(path)
-    found = {
-        name: read_json(cache.outcome(network.name, name))
-        for name in all_names(network)
-        if cache.outcome(network.name, name).exists()
-    }
+def collect(
+    cache: Cache,
+    results: Results,
+    entry: Entry,
+    setting: Setting,
+    example: Example | None = None,
+) -> None:
+    """Add to the tables what the cache has for one network, and look at it if it is the example."""
+    network = read_network(entry.path)
+    if results.done() != results.done({entry.name: setting}):
+        results.forget(entry.name)
+    paths = {name: cache.outcome(network.name, name) for name in all_names(network)}
+    found = {name: read_json(path) for name, path in paths.items() if path.exists()}
+    found = {name: outcome for name, outcome in found.items() if setting.made(outcome)}
     key = ["network", "method"]
     if found:
-        _note_network(results, network, path)
+        _note_network(results, network, entry)
     rows = [
         [network.name, name, measure, f"{value:.10g}"]
         for name, outcome in found.items()
@@ -54,30 +61,39 @@ def collect(cache: Cache, results: Results, path: Path) -> None:
     columns = [*key, "parameter", "value", "position", "n_values"]
     results.add("choices.csv", choices, columns, [*key, "parameter"])
     _note_comparisons(cache, results, network, list(found))
-    _note_failures(cache, results, network)
-    keep_example(results, network)
+    _note_failures(cache, results, network, list(found))
+    if example is not None and entry.path == example.path:
+        keep_example(results, example)
     # Last: these lines say that all the others are there.
     fits = [
-        [network.name, name, outcome["grid"], *_about(outcome), outcome["versions"]]
+        [network.name, name, *_about(outcome), str(setting.draws), *_complaints(outcome)]
         for name, outcome in found.items()
     ]
     columns = [*key, "grid", "seconds", "seconds_with_measures", "megabytes", "identity_share"]
-    results.add("fits.csv", fits, [*columns, "versions"], key)
+    columns += ["versions", "draws", *_COMPLAINTS]
+    results.add("fits.csv", fits, columns, key)
 
 
 def _about(outcome: dict[str, Any]) -> list[str]:
     share = outcome["identity_share"]
     times = [f"{outcome[name]:.3g}" for name in ("seconds", "seconds_with_measures")]
-    return [*times, str(outcome["megabytes"]), "" if share is None else f"{share:.6f}"]
+    rest = [str(outcome["megabytes"]), "" if share is None else f"{share:.6f}"]
+    return [outcome["grid"], *times, *rest, outcome["versions"]]
 
 
-def _note_network(results: Results, network: Network, path: Path) -> None:
-    about = known(network.name)
+def _complaints(outcome: dict[str, Any]) -> list[str]:
+    """How many of each kind; early outcomes do not say."""
+    told = outcome.get("complaints", {})
+    return [str(len(told[kind])) if kind in told else "" for kind in _COMPLAINTS]
+
+
+def _note_network(results: Results, network: Network, entry: Entry) -> None:
+    about = entry.about
     line = [network.name, about.source, about.kind, network.n_classes, len(network.fit.y)]
     line += [len(network.test.y), int(network.has_logits), int(network.divided_here)]
     columns = ["network", "source", "kind", "n_classes", "n_fit", "n_test", "logits"]
     columns += ["divided_here", "sha256"]
-    results.add("networks.csv", [[*line, sha256(path)]], columns, ["network"])
+    results.add("networks.csv", [[*line, entry.sha256]], columns, ["network"])
 
 
 def _note_comparisons(cache: Cache, results: Results, network: Network, names: list[str]) -> None:
@@ -110,13 +126,12 @@ def _note_comparisons(cache: Cache, results: Results, network: Network, names: l
     results.add("differences.csv", lines, columns, columns[:3])
 
 
-def _note_failures(cache: Cache, results: Results, network: Network) -> None:
+def _note_failures(cache: Cache, results: Results, network: Network, found: list[str]) -> None:
     """Add new failures, and drop those that have been overcome."""
     lines: Lines = [
         [network.name, name, read_json(cache.no_outcome(network.name, name))["reason"]]
         for name in names_of(network)
-        if cache.no_outcome(network.name, name).exists()
-        and not cache.outcome(network.name, name).exists()
+        if name not in found and cache.no_outcome(network.name, name).exists()
     ]
     known_before = results.read("failures.csv")
     if known_before.empty and not lines:

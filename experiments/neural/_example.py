@@ -1,6 +1,8 @@
 """One network looked at closely: figures 1, 2 and S12, and what its map says in words."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,21 @@ from dircal import DirichletCalibrator, metrics
 
 from ._grids import Grid
 from ._methods import METHODS
-from ._networks import Network
+from ._networks import Entry, Network, default_folders, read_network
+from ._printed import name_by_file, name_by_hash
 from ._results import Results
 
 __all__ = [
     "CLASS_NAMES",
     "EXAMPLE",
+    "Example",
     "Look",
     "bins_name",
+    "example_among",
     "keep_example",
     "look_at",
     "matrix_name",
+    "own_example",
     "words_name",
 ]
 
@@ -41,13 +47,26 @@ CLASS_NAMES = (
     "truck",
 )
 
+_OF_PAPER = ("c10_resnet_wide32", "c10_lenet5")
+"""Which of the paper's networks to look at, in this order; figures 1 and S12 are of the first."""
+
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Example:
+    """The file that is looked at."""
+
+    name: str
+    path: Path
+    class_names: tuple[str, ...] = CLASS_NAMES
 
 
 @dataclass(frozen=True)
 class Look:
     """What the figures of one network need."""
 
+    class_names: tuple[str, ...]
     y: npt.NDArray[np.int64]
     """True classes of the test rows."""
     before: FloatArray
@@ -60,56 +79,86 @@ class Look:
     """
 
 
-def bins_name() -> str:
+def own_example() -> Example:
+    """The one of our own networks."""
+    return Example(EXAMPLE, default_folders()[0] / f"{EXAMPLE}.npz")
+
+
+def example_among(entries: Iterable[Entry]) -> Example | None:
+    """Of a user's files the one to look at: the paper's own, or another of its ten classes."""
+    entries = [entry for entry in entries if entry.n_classes == len(CLASS_NAMES)]
+    surely = {name: entry for entry in entries if (name := name_by_hash(entry.sha256))}
+    named = {name: entry for entry in entries if (name := name_by_file(entry.name))} | surely
+    for name in (*_OF_PAPER, *surely):
+        if name in named:
+            is_cifar = name.startswith("c10_")
+            names = CLASS_NAMES if is_cifar else tuple(f"class {j}" for j in range(10))
+            return Example(named[name].name, named[name].path, names)
+    return None
+
+
+def bins_name(network: str = EXAMPLE) -> str:
     """Where the bins of reliability diagrams are."""
-    return f"example/{EXAMPLE}_bins.csv"
+    return f"example/{network}_bins.csv"
 
 
-def matrix_name() -> str:
+def matrix_name(network: str = EXAMPLE) -> str:
     """Where the canonical matrix and the confusions are."""
-    return f"example/{EXAMPLE}_matrix.csv"
+    return f"example/{network}_matrix.csv"
 
 
-def words_name() -> str:
+def words_name(network: str = EXAMPLE) -> str:
     """Where the sentences are."""
-    return f"example/{EXAMPLE}_words.csv"
+    return f"example/{network}_words.csv"
 
 
-def look_at(network: Network, choices: pd.DataFrame) -> Look:
-    """Fit again with the strengths that were chosen: the file and the choices are all it takes."""
+def look_at(
+    network: Network, choices: pd.DataFrame, class_names: tuple[str, ...] = CLASS_NAMES
+) -> Look | None:
+    """Fit again with the strengths that were chosen: the file and the choices are all it takes.
+
+    None where nothing has been chosen for this network.
+    """
+    if choices.empty:
+        return None
     own = choices[(choices["network"] == network.name) & (choices["method"] == "Dir-ODIR")]
+    if own.empty:
+        return None
     chosen = own.set_index("parameter")["value"].astype(float)
     grid = Grid("chosen", (chosen["lam"],), (chosen["mu"],))
     fitted = {name: METHODS[name].fit(network, grid) for name in ("Uncal", "TempS", "Dir-ODIR")}
     before, *after = (fitted[name].proba[name] for name in fitted)
     return Look(
+        class_names,
         network.test.y,
         before,
         dict(zip(("TempS", "Dir-ODIR"), after, strict=True)),
-        _one_map(network, chosen),
+        _one_map(network, chosen, class_names),
     )
 
 
-def _one_map(network: Network, chosen: pd.Series) -> DirichletCalibrator:
+def _one_map(
+    network: Network, chosen: pd.Series, class_names: tuple[str, ...]
+) -> DirichletCalibrator:
     k = network.n_classes
     one = DirichletCalibrator(
-        penalty="odir", lam=k * (k - 1) * chosen["lam"], mu=k * chosen["mu"], classes=CLASS_NAMES
+        penalty="odir", lam=k * (k - 1) * chosen["lam"], mu=k * chosen["mu"], classes=class_names
     )
-    return one.fit(network.fit.proba, np.array(CLASS_NAMES)[network.fit.y])
+    return one.fit(network.fit.proba, np.array(class_names)[network.fit.y])
 
 
-def keep_example(results: Results, network: Network) -> None:
-    """Write bins, matrix, confusions and sentences, if the network is the example."""
-    choices = results.read("choices.csv")
-    if network.name != EXAMPLE or network.name not in set(choices.get("network", [])):
+def keep_example(results: Results, example: Example) -> None:
+    """Write bins, matrix, confusions and sentences of the example."""
+    network = read_network(example.path)
+    look = look_at(network, results.read("choices.csv"), example.class_names)
+    if look is None:
         return
-    look = look_at(network, choices)
     proba = {"Uncal": look.before, **look.after}
     lines = [line for name, values in proba.items() for line in _bin_lines(name, look.y, values)]
     columns = ["method", "curve", "bin", "rows", "mean_predicted", "frequency"]
-    results.write(bins_name(), pd.DataFrame(lines, columns=columns).round(6))
-    results.write(matrix_name(), _matrix(look))
-    results.write(words_name(), pd.DataFrame({"sentence": _words(look, network)}))
+    results.write(bins_name(example.name), pd.DataFrame(lines, columns=columns).round(6))
+    results.write(matrix_name(example.name), _matrix(look))
+    results.write(words_name(example.name), pd.DataFrame({"sentence": _words(look, network)}))
 
 
 def _bin_lines(method: str, y: Any, proba: FloatArray) -> list[list[Any]]:
@@ -125,15 +174,15 @@ def _bin_lines(method: str, y: Any, proba: FloatArray) -> list[list[Any]]:
 
 def _matrix(look: Look) -> pd.DataFrame:
     """Figures 2b and 2c in numbers; rows and columns by the names of the classes."""
-    # The map has its classes sorted by name, as in CIFAR-10.
+    # The map has its classes sorted by name, which is their order in the columns.
     canonical = look.map.canonical_parameters()
-    k = len(CLASS_NAMES)
+    k = len(look.class_names)
     before, after = (
         confusion_matrix(look.y, proba.argmax(axis=1), labels=range(k))
         for proba in (look.before, look.after["Dir-ODIR"])
     )
     i, j = np.indices((k, k)).reshape(2, -1)
-    names = np.array(CLASS_NAMES)
+    names = np.array(look.class_names)
     return pd.DataFrame(
         {
             "row": names[i],

@@ -1,13 +1,11 @@
 """The paper's figures of networks: 1, 2b, 2c, S11 and S12."""
 
-from pathlib import Path
-
 from experiments._network_figures import network_pictures
 from experiments._pictures import Picture, rank_panel, to_svg
 from experiments._shared.files import write_whole
 from experiments._shared.measures import MEASURES
 
-from ._example import CLASS_NAMES, EXAMPLE, look_at
+from ._example import Example, look_at
 from ._networks import read_network
 from ._results import Results
 from ._study import Study
@@ -20,24 +18,25 @@ def figure_path(name: str) -> str:
     return f"figures/figure_{name}.svg"
 
 
-def draw_figures(results: Results, networks: Path) -> None:
-    """Write every figure that the results have the numbers of; ours are in the folder networks."""
-    for name, picture in pictures(results, networks).items():
+def draw_figures(results: Results, example: Example | None) -> None:
+    """Write every figure that the results have the numbers of."""
+    for name, picture in pictures(results, example).items():
         write_whole(results.folder / figure_path(name), to_svg(picture.draw()))
 
 
-def pictures(results: Results, networks: Path) -> dict[str, Picture]:
+def pictures(results: Results, example: Example | None) -> dict[str, Picture]:
     """The figures by their names in the paper."""
-    return {**_of_example(results, networks), **_of_ranks(Study(results))}
+    return {**_of_example(results, example), **_of_ranks(Study(results))}
 
 
-def _of_example(results: Results, networks: Path) -> dict[str, Picture]:
-    choices = results.read("choices.csv")
-    path = networks / f"{EXAMPLE}.npz"
-    if not path.exists() or EXAMPLE not in set(choices.get("network", [])):
+def _of_example(results: Results, example: Example | None) -> dict[str, Picture]:
+    if example is None or not example.path.exists():
         return {}
-    look = look_at(read_network(path), choices)
-    return network_pictures(look.y, look.before, look.after, look.map, CLASS_NAMES)
+    network = read_network(example.path)
+    look = look_at(network, results.read("choices.csv"), example.class_names)
+    if look is None:
+        return {}
+    return network_pictures(look.y, look.before, look.after, look.map, look.class_names)
 
 
 def _of_ranks(study: Study) -> dict[str, Picture]:

@@ -1,9 +1,27 @@
-"""Where the fits leave their files."""
+"""Where the fits leave their files, and what these are of."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "Setting"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the outcome of a method depends on."""
+
+    sha256: str
+    """The file that it was fitted on."""
+    grid: str
+    draws: int
+    """How many of them are behind the p-values."""
+
+    def made(self, outcome: Mapping[str, Any]) -> bool:
+        """Whether an outcome or a line of a table is of this setting; early ones tell less."""
+        told = {name: str(outcome.get(name, "")) for name in asdict(self)}
+        return all(told[name] in ("", str(value)) for name, value in asdict(self).items())
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ._networks import Network, known
-
 __all__ = ["Grid", "grid_of"]
 
 _FEW_CLASSES = 20
@@ -43,11 +41,10 @@ _SMALL = Grid("3 x 2", (1e0, 1e2, 1e4), (1e-1, 1e1), (2.5e-3, 2.5e-2, 2.5e-1))
 _QUICK = Grid("quick", (1e-2, 1e0, 1e2), (1e-2, 1e0), (1e-3, 1e-2, 1e-1))
 
 
-def grid_of(network: Network, *, quick: bool = False, of_paper: bool = False) -> Grid:
-    """The paper's grid where it can be afforded, and always for the paper's own networks."""
+def grid_of(n_classes: int, *, quick: bool = False, full: bool = False) -> Grid:
+    """The paper's grid where it can be afforded; ``full`` asks for it up to hundreds of classes."""
     if quick:
         return _QUICK
-    if network.n_classes >= _MANY_CLASSES:
+    if n_classes >= _MANY_CLASSES:
         return _SMALL
-    full = of_paper or network.n_classes <= _FEW_CLASSES or known(network.name).grid == "full"
-    return _PAPER if full else _COARSE
+    return _PAPER if full or n_classes <= _FEW_CLASSES else _COARSE

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.model_selection import train_test_split
 
-from dircal.persistence import read_pickled_logits
+from ._arrays import Arrays, has_confidences_only, read_arrays
 
 __all__ = [
     "ENDINGS",
@@ -39,6 +39,7 @@ _HERE = Path(__file__).parent
 # The paper divides test sets of 10 000 rows and more so; smaller ones are halved.
 _ROWS_TO_FIT = 5000
 _SEED = 15
+_FEWEST = 5
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class Entry:
     path: Path
     n_classes: int
     n_rows: int
+    has_logits: bool
+    sha256: str
+    about: Known
 
 
 def default_folders() -> tuple[Path, ...]:
@@ -111,65 +115,74 @@ def catalogued() -> tuple[str, ...]:
     return tuple(_catalogue())
 
 
-def known(name: str) -> Known:
+def known(name: str, *, in_catalogue: bool = True) -> Known:
     """The catalogue's line; a file of a user stands for itself."""
-    return _catalogue().get(name, Known(name, "network", "", ""))
+    alone = Known(name, "network", "", "")
+    return _catalogue().get(name, alone) if in_catalogue else alone
 
 
-def find_networks(folders: Iterable[Path]) -> list[Entry]:
-    """All networks in the folders, small ones first; files with confidences only are none."""
+def find_networks(folders: Iterable[Path], *, in_catalogue: bool = True) -> list[Entry]:
+    """All networks in the folders, small ones first; files with confidences only are none.
+
+    The catalogue is about the files in the default folders: one of a user that happens to have
+    the name of one of them is another network.
+    """
     found = [
         entry
         for folder in folders
         for path in sorted(folder.glob("*"))
-        if path.suffix in ENDINGS and (entry := _entry(path)) is not None
+        if path.suffix in ENDINGS and (entry := _entry(path, in_catalogue)) is not None
     ]
+    first: dict[str, Path] = {}
+    for entry in found:
+        other = first.setdefault(entry.name, entry.path)
+        if other != entry.path:
+            raise ValueError(
+                f"{other} and {entry.path} are both called {entry.name}, and results go by these "
+                "names. Rename or remove one of them."
+            )
     return sorted(found, key=lambda entry: (entry.n_classes, entry.n_rows, entry.name))
 
 
-def _entry(path: Path) -> Entry | None:
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as stored:
-            if not _has_matrix(stored):
-                return None
+def _entry(path: Path, in_catalogue: bool) -> Entry | None:
+    if has_confidences_only(path):
+        return None
     network = read_network(path)
     n_rows = len(network.fit.y) + len(network.test.y)
-    return Entry(network.name, path, network.n_classes, n_rows)
+    return Entry(
+        network.name,
+        path,
+        network.n_classes,
+        n_rows,
+        network.has_logits,
+        sha256(path),
+        known(network.name, in_catalogue=in_catalogue),
+    )
 
 
-def _has_matrix(stored: Any) -> bool:
-    return any(name.endswith(("logits", "probs")) for name in stored)
+def read_network(path: Path) -> Network:
+    """Read arrays, or a pickle without trusting it, and divide what comes undivided."""
+    about = path.stat()
+    return _read(path, about.st_mtime_ns, about.st_size)
 
 
 @lru_cache(maxsize=2)
-def read_network(path: Path) -> Network:
-    """Read arrays, or a pickle without trusting it, and divide what comes undivided."""
-    parts = _read_npz(path) if path.suffix == ".npz" else _read_pickle(path)
-    if len(parts) == 2:
-        return Network(path.stem, parts[0], parts[1], divided_here=False)
-    if len(parts) != 1:
-        raise ValueError(f"{path} has {len(parts)} parts; one, or one to fit and one to test.")
-    return Network(path.stem, *_divide(parts[0]), divided_here=True)
+def _read(path: Path, *version: int) -> Network:
+    del version
+    parts = [_part(arrays) for arrays in read_arrays(path)]
+    fit, test = parts if len(parts) == 2 else _divide(parts[0])
+    if len(fit.y) < _FEWEST:
+        raise ValueError(
+            f"{path} cannot be used: it has {len(fit.y)} rows to fit on, and five folds need at "
+            f"least {_FEWEST}."
+        )
+    return Network(path.stem, fit, test, divided_here=len(parts) == 1)
 
 
-def _read_npz(path: Path) -> list[Part]:
-    with np.load(path, allow_pickle=False) as stored:
-        prefixes = ("val_", "test_") if "val_labels" in stored else ("",)
-        parts = []
-        for prefix in prefixes:
-            scale = "logits" if f"{prefix}logits" in stored else "probs"
-            parts.append(_part(stored[f"{prefix}{scale}"], stored[f"{prefix}labels"], scale))
-        return parts
-
-
-def _read_pickle(path: Path) -> list[Part]:
-    return [_part(logits, labels, "logits") for logits, labels in read_pickled_logits(path)]
-
-
-def _part(values: npt.NDArray[Any], labels: npt.NDArray[Any], scale: str) -> Part:
-    values = values.astype(np.float64)
-    y = labels.astype(np.int64).ravel()
-    if scale == "logits":
+def _part(arrays: Arrays) -> Part:
+    values = arrays.values.astype(np.float64)
+    y = arrays.labels.astype(np.int64).ravel()
+    if arrays.scale == "logits":
         return Part(softmax(values, axis=1), values, y)
     return Part(values / values.sum(axis=1, keepdims=True), None, y)
 

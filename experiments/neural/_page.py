@@ -12,7 +12,7 @@ from experiments._shared.versions import tell_versions
 from ._calibrate import DRAWS
 from ._example import EXAMPLE, matrix_name, words_name
 from ._methods import GENERAL, METHODS, OURS, PAPER_METHODS
-from ._networks import catalogued
+from ._networks import catalogued, known
 from ._printed import printed
 from ._results import Results
 from ._study import FAMILIES, Study
@@ -32,13 +32,13 @@ _TITLES = {
 _LARGEST = 5
 
 
-def write_page(results: Results) -> None:
+def write_page(results: Results, example: str = EXAMPLE) -> None:
     """Fill the template with what the tables say."""
-    page = render(Path(__file__).parent / "page.md.j2", _contents(results))
+    page = render(Path(__file__).parent / "page.md.j2", _contents(results, example))
     write_whole(results.folder / "page.md", page)
 
 
-def _contents(results: Results) -> dict[str, Any]:
+def _contents(results: Results, example: str) -> dict[str, Any]:
     study = Study(results)
     tables = _read_all(results, "tables")
     compared = _read_all(results, "compare")
@@ -71,10 +71,10 @@ def _contents(results: Results) -> dict[str, Any]:
             for measure, title in _TITLES.items()
         ],
         "replications": _replications(tables["replications"]),
-        "example": EXAMPLE,
+        "example": example,
         "figures": {path.stem for path in (results.folder / "figures").glob("*.svg")},
-        "words": list(results.read(words_name()).get("sentence", [])),
-        "confusions": _confusions(results.read(matrix_name())),
+        "words": list(results.read(words_name(example)).get("sentence", [])),
+        "confusions": _confusions(results.read(matrix_name(example))),
         "closeness": _closeness(tables["closeness"]),
         "choices": _choices(tables["choices"]),
         "targets": markdown(compared["targets"]),
@@ -202,7 +202,8 @@ def _choices(table: pd.DataFrame) -> str:
 
 def _not_run(study: Study) -> list[str]:
     """What the catalogue has and the results lack; files of a user are complete by themselves."""
-    if not set(catalogued()).intersection(study.networks.index):
+    sources = study.networks["source"]
+    if not any(known(name).source == sources.get(name) for name in catalogued()):
         return []
     return [name for name in catalogued() if name not in study.networks.index]
 

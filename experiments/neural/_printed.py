@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-__all__ = ["name_by_hash", "printed"]
+__all__ = ["name_by_file", "name_by_hash", "printed"]
 
 
 @cache
@@ -18,3 +18,11 @@ def name_by_hash(sha256: str) -> str | None:
     """The paper's name for one of its files whose hash is published; None for any other file."""
     names = printed("files").set_index("sha256")["network"]
     return str(names[sha256]) if sha256 in names.index else None
+
+
+def name_by_file(stem: str) -> str | None:
+    """The paper's name that a file goes by, which proves nothing: anybody can call a file so."""
+    files = printed("files")
+    names = {name: name for name in printed("scores")["network"]}
+    names |= dict(zip(files["file"].str.removesuffix(".p"), files["network"], strict=True))
+    return names.get(stem)

@@ -1,8 +1,11 @@
 """The committed tables of the experiment on networks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments._shared.tables import AbstractTables
+
+from ._files import Setting
 
 __all__ = ["Results"]
 
@@ -11,9 +14,23 @@ __all__ = ["Results"]
 class Results(AbstractTables):
     """A folder with what was measured, and the tables that are made from it."""
 
-    def done(self) -> set[tuple[str, str]]:
-        """Networks and methods that have their rows."""
+    def done(self, settings: Mapping[str, Setting] | None = None) -> set[tuple[str, str]]:
+        """Networks and methods that have their rows, of the present setting where it is given."""
         fits = self.read("fits.csv")
         if fits.empty:
             return set()
-        return set(fits[["network", "method"]].itertuples(index=False, name=None))
+        present = settings or {}
+        lines = fits.merge(self.read("networks.csv")[["network", "sha256"]], "left", "network")
+        return {
+            (line["network"], line["method"])
+            for line in lines.to_dict("records")
+            if line["network"] not in present or present[line["network"]].made(line)
+        }
+
+    def forget(self, network: str) -> None:
+        """Drop the lines of a network whose file or setting is another one now."""
+        # Last those that say that the others are there.
+        for name in ("rows", "choices", "differences", "failures", "networks", "fits"):
+            table = self.read(f"{name}.csv")
+            if len(table):
+                self.write(f"{name}.csv", table[table["network"] != network])

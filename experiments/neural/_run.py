@@ -1,17 +1,17 @@
 """The stages one after the other, network by network, without what is already there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 from rich.console import Console
 
 from experiments._shared.work import Clock, run_all
 
-from ._calibrate import calibrate
+from ._calibrate import calibrate, setting_of
 from ._collect import all_names, collect
-from ._files import Cache
-from ._methods import names_of
+from ._example import Example
+from ._files import Cache, Setting
+from ._methods import METHODS, names_of
 from ._networks import Entry, read_network
 from ._results import Results
 
@@ -29,16 +29,21 @@ class Plan:
     results: Results
     earlier: Results
     """Committed results, which tell how long things take."""
+    example: Example | None = None
     quick: bool = False
     stages: Sequence[str] = STAGES
 
 
 def run(plan: Plan, console: Console) -> None:
     """Run what is missing; stopped at any moment, the next call goes on from there."""
-    seconds = _seconds(plan.earlier)
-    done = plan.results.done()
+    settings = {entry.name: setting_of(entry, plan.quick) for entry in plan.networks}
+    done = plan.results.done(settings)
     waiting = [entry for entry in plan.networks if _is_open(entry, done)]
-    expected = {entry.name: seconds.get(entry.name, _guess(entry)) for entry in waiting}
+    seconds = _seconds(plan.earlier, settings)
+    expected = {
+        entry.name: seconds.get(entry.name, _guess(entry, settings[entry.name].grid))
+        for entry in waiting
+    }
     with Clock(console, sum(expected.values())) as clock:
         if waiting:
             clock.tell(f"This will take about {clock.left()}.")
@@ -47,7 +52,7 @@ def run(plan: Plan, console: Console) -> None:
             if "calibrate" in plan.stages:
                 _calibrate(plan, entry, clock, expected[entry.name])
             if "collect" in plan.stages:
-                collect(plan.cache, plan.results, entry.path)
+                collect(plan.cache, plan.results, entry, settings[entry.name], plan.example)
             told = f"{entry.name}: {position} of {len(waiting)} networks done"
             clock.tell(f"{told}, about {clock.left()} left")
     _tell_failures(plan, console)
@@ -59,24 +64,30 @@ def _is_open(entry: Entry, done: set[tuple[str, str]]) -> bool:
 
 def _calibrate(plan: Plan, entry: Entry, clock: Clock, expected: float) -> None:
     names = list(names_of(read_network(entry.path)))
-    calls = [(plan.cache, entry.path, name, plan.quick) for name in names]
+    calls = [(plan.cache, entry, name, plan.quick) for name in names]
     for _ in run_all(calibrate, calls):
         clock.advance(expected / len(names))
 
 
-def _seconds(earlier: Results) -> dict[str, float]:
-    """How long each network took before."""
-    fits = earlier.read("fits.csv")
-    if fits.empty:
-        return {}
-    spent: pd.Series = fits.groupby("network")["seconds_with_measures"].sum()
-    seconds: dict[str, float] = spent.to_dict()
+def _seconds(earlier: Results, settings: Mapping[str, Setting]) -> dict[str, float]:
+    """How long each network took before, in the same setting."""
+    fits, same = earlier.read("fits.csv"), earlier.done(settings)
+    seconds: dict[str, float] = {}
+    for line in fits.to_dict("records"):
+        name, method = line["network"], line["method"]
+        # Methods that come along are in the time of those that they come with.
+        if (name, method) in same and method in METHODS:
+            seconds[name] = seconds.get(name, 0.0) + line["seconds_with_measures"]
     return seconds
 
 
-def _guess(entry: Entry) -> float:
+def _guess(entry: Entry, grid: str) -> float:
     """Seconds of a network that has not been run: they grow with the entries of the matrix."""
-    return 30.0 * float(max(1.0, (entry.n_classes / 20) ** 1.5))
+    draws = 22.0 if entry.has_logits else 8.0
+    if grid == "quick":
+        return draws / 5
+    share = {"paper": 3.0, "3 x 2": 0.2}.get(grid, 1.0)
+    return draws + share * 100.0 * float((entry.n_classes / 100) ** 1.5)
 
 
 def _tell_failures(plan: Plan, console: Console) -> None:

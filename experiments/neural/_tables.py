@@ -13,7 +13,7 @@ from ._printed import printed
 from ._results import Results
 from ._study import FAMILIES, Study
 
-__all__ = ["TABLES", "as_printed", "can_be_ranked", "make_tables"]
+__all__ = ["TABLES", "as_printed", "make_tables"]
 
 TABLE_NUMBERS = {
     "log-loss": "S13",
@@ -28,13 +28,6 @@ TABLE_NUMBERS = {
 """Where the paper has each measure; tables 3 and 4 are S16 and S13 with fewer digits."""
 
 _NEAR = ("VecS", "Dir-L2", "Dir-ODIR", "MS-ODIR", "SMS", "Bayes")
-
-
-def can_be_ranked(results: Results) -> bool:
-    """Whether two sources have been run."""
-    networks = results.read("networks.csv")
-    ranked = networks[networks["kind"] == "network"] if len(networks) else networks
-    return len(ranked) > 0 and ranked["source"].nunique() >= 2
 
 
 def make_tables(results: Results) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,18 @@ import pytest
 from experiments._shared.measures import MEASURES
 from experiments.neural._claims import claims
 from experiments.neural._compare import against_print, paper_names, targets
-from experiments.neural._example import EXAMPLE, keep_example, look_at, matrix_name, words_name
+from experiments.neural._example import (
+    EXAMPLE,
+    Example,
+    example_among,
+    keep_example,
+    look_at,
+    matrix_name,
+    words_name,
+)
 from experiments.neural._grids import grid_of
 from experiments.neural._methods import METHODS, PAPER_METHODS, names_of
-from experiments.neural._networks import Network, Part, find_networks, known, read_network
+from experiments.neural._networks import Entry, Network, Part, find_networks, known, read_network
 from experiments.neural._printed import printed
 from experiments.neural._results import Results
 from experiments.neural._study import FAMILIES, Mean, Share, Study
@@ -30,12 +39,6 @@ def make_part(seed, n, k=3):
     logits = rng.normal(0, 2, (n, k))
     y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
     return Part(softmax(logits, axis=1), logits, y)
-
-
-def network_of(k, name="made"):
-    """A network of k classes with two rows."""
-    part = Part(np.full((2, k), 1 / k), None, np.zeros(2, dtype=np.int64))
-    return Network(name, part, part, divided_here=False)
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +116,13 @@ class TestReading:
 @pytest.mark.filterwarnings("ignore::dircal.exceptions.GridEdgeWarning")
 class TestMethods:
     def test_temperature_sees_logits(self, network):
-        fitted = METHODS["TempS"].fit(network, grid_of(network))
+        fitted = METHODS["TempS"].fit(network, grid_of(network.n_classes))
         one = TemperatureScaling(input_scale="logit").fit(network.fit.logits, network.fit.y)
         expected = softmax(network.test.logits / one.temperature_, axis=1)
         assert_allclose(fitted.proba["TempS"], expected, rtol=1e-9)
 
     def test_strengths_are_those_of_the_smallest_loss_of_five_folds(self, network):
-        grid = grid_of(network, quick=True)
+        grid = grid_of(3, quick=True)
         k = network.n_classes
         logs = log_softmax(network.fit.logits, axis=1)
         best = (np.inf, None, None)
@@ -139,7 +142,7 @@ class TestMethods:
         assert_allclose(fitted.proba["Dir-ODIR"], expected, atol=1e-6)
 
     def test_zeros_off_the_diagonal_are_of_the_same_five_maps(self, network):
-        grid = grid_of(network, quick=True)
+        grid = grid_of(3, quick=True)
         fitted = METHODS["MS-ODIR"].fit(network, grid)
         assert set(fitted.proba) == {"MS-ODIR", "MS-ODIR-zero"}
         assert len(fitted.maps) == 5
@@ -158,23 +161,23 @@ class TestMethods:
         )
         missing = set(names_of(network)) - set(names_of(bare))
         assert missing == {"VecS", "MS-ODIR", "Bayes-logits"}
-        assert METHODS["Dir-ODIR"].fit(bare, grid_of(bare, quick=True)).proba["Dir-ODIR"].shape
+        assert METHODS["Dir-ODIR"].fit(bare, grid_of(3, quick=True)).proba["Dir-ODIR"].shape
 
     @pytest.mark.parametrize(
-        ("k", "name", "expected"),
+        ("k", "full", "expected"),
         [
-            (10, "made", "paper"),
-            (20, "made", "paper"),
-            (100, "made", "9 x 5"),
-            (100, "cifar100_vgg16_bolt", "paper"),
-            (1000, "made", "3 x 2"),
+            (10, False, "paper"),
+            (20, False, "paper"),
+            (100, False, "9 x 5"),
+            (100, True, "paper"),
+            (1000, False, "3 x 2"),
         ],
     )
-    def test_grids_by_the_number_of_classes(self, k, name, expected):
-        assert grid_of(network_of(k, name)).name == expected
+    def test_grids_by_the_number_of_classes(self, k, full, expected):
+        assert grid_of(k, full=full).name == expected
 
     def test_the_coarse_grid_has_nine_and_five_values(self):
-        settings = grid_of(network_of(100)).settings("odir", 100)
+        settings = grid_of(100).settings("odir", 100)
         assert [len(settings[name]) for name in ("lam", "mu")] == [9, 5]
         assert settings["lam"][0] == pytest.approx(9900 * 0.01)
 
@@ -240,7 +243,7 @@ class TestPrint:
         table = against_print(study)
         own = table[(table["measure"] == "log-loss") & (table["method"] == "TempS")]
         assert own["ours"].tolist() == ["0.30000"]
-        assert grid_of(network_of(100), of_paper=True).name == "paper"
+        assert grid_of(100, full=True).name == "paper"
         assert own["verdict"].tolist() == ["unexpected"]
 
     def test_the_others_by_name_and_loss(self, tmp_path):
@@ -277,9 +280,12 @@ def kept(tmp_path_factory):
     choices = [[EXAMPLE, "Dir-ODIR", name, 0.1, 5, 9] for name in ("lam", "mu")]
     columns = ["network", "method", "parameter", "value", "position", "n_values"]
     results.write("choices.csv", pd.DataFrame(choices, columns=columns))
-    network = Network(EXAMPLE, make_part(0, 900, 10), make_part(1, 800, 10), False)
-    keep_example(results, network)
-    return results, network
+    fit, test = make_part(0, 900, 10), make_part(1, 800, 10)
+    path = results.folder / f"{EXAMPLE}.npz"
+    arrays = {"val_logits": fit.logits, "val_labels": fit.y}
+    np.savez(path, **arrays, test_logits=test.logits, test_labels=test.y)
+    keep_example(results, Example(EXAMPLE, path))
+    return results, read_network(path)
 
 
 class TestExample:
@@ -309,6 +315,26 @@ class TestExample:
         fixed, created = (int(word) for word in told.split() if word.isdigit() and word != "800")
         right = [(p.argmax(axis=1) == look.y).sum() for p in (look.before, look.after["Dir-ODIR"])]
         assert right[1] - right[0] == fixed - created
+
+    def test_of_a_users_files_it_is_one_of_the_papers(self):
+        files = printed("files").set_index("network")
+
+        def entry(stem, paper_name=None, k=10):
+            sha256 = files.loc[paper_name, "sha256"] if paper_name else ""
+            return Entry(stem, Path(f"{stem}.p"), k, 9, True, sha256, known(stem))
+
+        found = [
+            entry("mine"),
+            entry("c10_wide", "c10_resnet_wide32", 100),
+            entry("svhn", "SVHN_resnet152_SD"),
+            entry("probs_lenet5_c10_logits"),
+            entry("renamed", "c10_resnet_wide32"),
+        ]
+        assert example_among(found).path == Path("renamed.p")
+        assert example_among(found[:4]).name == "probs_lenet5_c10_logits"
+        assert example_among(found[:4]).class_names[2] == "bird"
+        assert example_among(found[:3]).class_names[2] == "class 2"
+        assert example_among(found[:2]) is None
 
     def test_claims_about_it_are_answered(self, kept):
         results, _ = kept

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from experiments._shared.measures import MEASURES
-from experiments.neural.__main__ import main
+from experiments.neural.__main__ import _short, main
+from experiments.neural._calibrate import DRAWS, QUICK_DRAWS, setting_of
+from experiments.neural._networks import find_networks
 from experiments.neural._results import Results
 from scipy.special import softmax
 
@@ -100,6 +103,11 @@ class TestQuick:
         assert (own["low"] <= own["difference"]).all()
         assert (own["difference"] <= own["high"]).all()
 
+    def test_fits_say_whether_they_converged(self, folder):
+        fits = Results(folder).read("fits.csv")
+        assert fits["not_converged"].tolist() == [0] * len(fits)
+        assert fits["at_infinity"].between(0, 1).all()
+
     def test_again_there_is_nothing_to_do(self, folder, networks):
         before = {path: path.read_bytes() for path in folder.rglob("*.csv")}
         again = call(
@@ -153,3 +161,81 @@ def test_a_folder_without_networks_is_named(tmp_path):
     done = call("--logits", tmp_path)
     assert done.exit_code == 1
     assert "no networks in" in done.output
+
+
+@pytest.fixture(scope="module", params=["logits", "probs"])
+def alone(request, tmp_path_factory):
+    """Results of one file that is called like one of ours."""
+    folder = tmp_path_factory.mktemp("alone")
+    logits, y = make_logits(4, 300)
+    values = logits if request.param == "logits" else softmax(logits, axis=1)
+    np.savez(folder / "c10_lenet5.npz", **{request.param: values, "labels": y})
+    results = folder / "results"
+    done = call(
+        *("--logits", folder, "--quick", "--jobs", 1),
+        *("--results", results, "--cache", folder / "cache"),
+    )
+    assert done.exit_code == 0, done.output
+    return results
+
+
+class TestOneNetwork:
+    """A file alone gives everything but ranks, whatever it is called."""
+
+    def test_tables_and_page_come_out(self, alone):
+        scores = pd.read_csv(alone / "tables" / "scores.csv")
+        assert set(scores["network"]) == {"c10_lenet5"}
+        assert (alone / "compare" / "printed.csv").exists()
+        assert not Results(alone).read("tables/ranks.csv").size
+        assert "Too few networks have been run." in (alone / "page.md").read_text()
+
+    def test_it_is_none_of_ours(self, alone):
+        assert Results(alone).read("networks.csv")["source"].tolist() == ["c10_lenet5"]
+        assert "Not run yet: " not in (alone / "page.md").read_text()
+        assert not list(alone.glob("figures/*"))
+
+
+class TestStaleResults:
+    def test_a_file_that_was_replaced_is_run_again(self, tmp_path):
+        logits, y = make_logits(5, 200)
+        others = ("--quick", "--jobs", 1, "--results", tmp_path / "results")
+        others = (*others, "--cache", tmp_path / "cache", "--stage", "calibrate")
+        (tmp_path / "given").mkdir()
+        path = tmp_path / "given" / "one.npz"
+        np.savez(path, logits=logits, labels=y)
+        assert call("--logits", path.parent, *others, "--stage", "collect").exit_code == 0
+        before = Results(tmp_path / "results").read("rows.csv")
+        np.savez(path, probs=softmax(logits / 3, axis=1), labels=y)
+        assert call("--logits", path.parent, *others, "--stage", "collect").exit_code == 0
+        results = Results(tmp_path / "results")
+        assert len(results.done()) == WITHOUT
+        rows = results.read("rows.csv")
+        assert rows["method"].nunique() == WITHOUT
+        losses = [
+            table.set_index(["method", "measure"])["value"][("Uncal", "log-loss")]
+            for table in (before, rows)
+        ]
+        assert losses[0] != losses[1]
+        assert set(results.read("fits.csv")["draws"]) == {QUICK_DRAWS}
+
+    def test_a_quick_run_does_not_count_as_a_whole_one(self, folder, networks):
+        results = Results(folder)
+        found = find_networks([networks], in_catalogue=False)
+        quick, whole = ({one.name: setting_of(one, q) for one in found} for q in (True, False))
+        assert results.done(quick) == results.done() != set()
+        assert results.done(whole) == set()
+        draws = {name: replace(one, draws=DRAWS) for name, one in quick.items()}
+        assert results.done(draws) == set()
+        # What is not at hand cannot be compared: committed rows stand.
+        assert results.done({}) == results.done()
+
+    def test_rows_that_do_not_tell_their_draws_stand(self, folder, networks, tmp_path):
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+        results = Results(tmp_path)
+        results.write("fits.csv", results.read("fits.csv").drop(columns="draws"))
+        found = find_networks([networks], in_catalogue=False)
+        assert results.done({one.name: setting_of(one, True) for one in found}) == results.done()
+
+    def test_folders_of_one_name_keep_apart(self, tmp_path):
+        names = {_short(tmp_path / parent / "logits") for parent in ("a", "b")}
+        assert len(names) == 2
