@@ -16,7 +16,11 @@ from ._results import Results
 
 __all__ = ["all_names", "collect"]
 
-_AGAINST = {"MS-ODIR": ("TempS", "VecS", "Dir-ODIR"), "MS-ODIR-zero": ("MS-ODIR",)}
+_AGAINST = {
+    "MS-ODIR": ("TempS", "VecS", "Dir-ODIR"),
+    "MS-ODIR-zero": ("MS-ODIR",),
+    "Bayes": ("TempS", "Dir-ODIR", "MS-ODIR"),
+}
 """What a method is compared with beside temperature scaling, row by row."""
 
 _COMPLAINTS = ("not_converged", "at_infinity")

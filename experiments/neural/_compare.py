@@ -9,13 +9,22 @@ from ._printed import name_by_hash, printed
 from ._results import Results
 from ._study import Study
 from ._tables import as_printed
+from ._targets import targets
 
-__all__ = ["COMPARISONS", "compare", "paper_names"]
+__all__ = ["COMPARISONS", "by_measure", "compare", "paper_names"]
 
 UNCONVERGED = {"Dir-L2", "Dir-ODIR", "VecS", "MS-ODIR", "MS-ODIR-zero"}
 """Methods that print has from Adam, which stops short of the optimum; TempS is from BFGS."""
-EXPECTED = 2e-3
-"""How far that moves the log-loss with ten classes, in either direction; with 100 it is more."""
+OF_ADAM = {10: 2e-3, 100: 1e-2}
+"""How far that may move the log-loss, in either direction, by the number of classes.
+
+An emulation with ten classes says so. With 100 nobody has tried; as log-losses are five times as
+large there, so is what we allow.
+"""
+EXACT = 1e-5
+"""Five digits are printed."""
+OF_BFGS = 5e-5
+"""TempS of print stops after 50 steps, on logits in single precision."""
 
 
 def compare(results: Results) -> None:
@@ -54,10 +63,23 @@ def against_print(study: Study) -> pd.DataFrame:
                 continue
             ours = as_printed(line.measure, found[network], n_classes)
             gap = ours - line.value
-            verdict = _verdict(line.measure, line.method, gap)
-            numbers = [f"{ours:.5f}", line.value, f"{gap:+.5f}", verdict]
+            expected = _expected(line.measure, line.method, n_classes)
+            told = "" if expected is None else f"{expected:g}"
+            numbers = [f"{ours:.5f}", line.value, f"{gap:+.5f}", told, _verdict(gap, expected)]
             lines.append([line.table, line.measure, name, line.method, *numbers])
-    columns = ["table", "measure", "network", "method", "ours", "printed", "difference", "verdict"]
+    columns = ["table", "measure", "network", "method", "ours", "printed", "difference"]
+    return pd.DataFrame(lines, columns=[*columns, "expected", "verdict"])
+
+
+def by_measure(compared: pd.DataFrame) -> pd.DataFrame:
+    """How far the measures other than log-loss are from print, a line for each."""
+    lines = []
+    for measure, own in compared[compared["measure"] != "log-loss"].groupby("measure", sort=False):
+        size = own["difference"].astype(float).abs()
+        worst = own.loc[size.idxmax()]
+        numbers = [str(len(own)), f"{size.median():.5f}", f"{size.max():.5f}"]
+        lines.append([str(measure), *numbers, f"{worst['method']}, {worst['network']}"])
+    columns = ["measure", "cells", "median difference", "largest difference", "where"]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -69,63 +91,23 @@ def _first_replications() -> pd.DataFrame:
     return own[["network", "method"]].assign(**about)
 
 
-def _verdict(measure: str, method: str, difference: float) -> str:
-    """Whether the difference is one that we expect; only log-losses have a known size."""
-    if abs(difference) < 1e-5:
-        return "equal"
+def _expected(measure: str, method: str, n_classes: int) -> float | None:
+    """How large a difference may be, where that is known: bins and draws can make it any size."""
+    if method == "Uncal" and measure in ("log-loss", "Brier", "accuracy"):
+        return EXACT
     if measure != "log-loss":
+        return None
+    if method in UNCONVERGED:
+        return OF_ADAM[10] if n_classes < 100 else OF_ADAM[100]
+    return OF_BFGS
+
+
+def _verdict(difference: float, expected: float | None) -> str:
+    if abs(difference) <= EXACT:
+        return "equal"
+    if expected is None:
         return ""
-    if method not in UNCONVERGED:
-        return "unexpected"
-    return "as expected of Adam" if abs(difference) <= EXPECTED else "more than expected of Adam"
-
-
-def targets(study: Study) -> pd.DataFrame:
-    """What we set out to reach, and whether it is reached."""
-    many = [k for k in sorted(set(study.networks["n_classes"])) if 100 <= k < 1000]
-    lines = []
-    for k in many:
-        names = study.networks[study.networks["n_classes"] == k].index
-        losses = {
-            method: study.of("log-loss", method).reindex(names)
-            for method in ("TempS", "Dir-ODIR", "MS-ODIR", "Bayes")
-        }
-        done = pd.DataFrame(losses).dropna(subset=["TempS", "Dir-ODIR", "Bayes"])
-        if done.empty:
-            continue
-        means = done.mean()
-        odir = min(means["Dir-ODIR"], means["MS-ODIR"] if done["MS-ODIR"].notna().all() else 9e9)
-        told = ", ".join(f"{name} {value:.4f}" for name, value in means.dropna().items())
-        first, second = odir <= means["TempS"], means["Bayes"] <= min(odir, means["TempS"])
-        about = f"k = {k}, {len(done)} networks"
-        lines.append([f"{about}: MS-ODIR or Dir-ODIR not above TempS", _yes(first), told])
-        lines.append([f"{about}: Bayes not above both", _yes(second), told])
-    lines += _time_targets(study)
-    return pd.DataFrame(lines, columns=["target", "reached", "numbers"])
-
-
-def _time_targets(study: Study) -> list[list[str]]:
-    fits = study.fits.merge(study.networks[["n_classes", "n_fit"]], on="network")
-    lines = []
-    slow = fits[(fits["method"] == "Dir-ODIR") & (fits["grid"] == "paper")]
-    for k, n, limit in ((10, 5000, 120), (100, 5000, 1800)):
-        own = slow[(slow["n_classes"] == k) & (slow["n_fit"] == n)]["seconds"]
-        if len(own):
-            told = f"{own.max():.0f} s of one core at most, {len(own)} networks"
-            what = f"Dir-ODIR, whole grid, five folds, k = {k}, n = {n}: {limit // 60} min"
-            lines.append([what, _yes(own.max() <= limit), told])
-    large = fits[fits["n_classes"] >= 1000]
-    if len(large):
-        slowest = large.loc[large["seconds"].idxmax()]
-        told = f"{slowest['seconds']:.0f} s ({slowest['method']}), {large['megabytes'].max()} MB"
-        held = large["seconds"].max() <= 600 and large["megabytes"].max() <= 4096
-        what = "k = 1000, small grid: every method within 10 minutes and 4 GB"
-        lines.append([what, _yes(bool(held)), told])
-    return lines
-
-
-def _yes(held: bool) -> str:
-    return "yes" if held else "no"
+    return "as expected" if abs(difference) <= expected else "more than expected"
 
 
 COMPARISONS: dict[str, Callable[[Study], pd.DataFrame]] = {

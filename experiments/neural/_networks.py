@@ -82,6 +82,7 @@ class Known(NamedTuple):
     grid: str
     """``full`` where the paper's whole grid is run in spite of many classes."""
     note: str
+    origin: str = ""
 
 
 @dataclass(frozen=True)

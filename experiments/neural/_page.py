@@ -9,8 +9,18 @@ from experiments._shared.files import write_whole
 from experiments._shared.page import markdown, render
 from experiments._shared.versions import tell_versions
 
-from ._calibrate import DRAWS
+from ._asking import NOT_RUN
+from ._compare import by_measure
 from ._example import EXAMPLE, matrix_name, words_name
+from ._findings import (
+    gains_table,
+    tell_best,
+    tell_convergence,
+    tell_draws,
+    tell_grids,
+    tell_in_short,
+    tell_outliers,
+)
 from ._methods import GENERAL, METHODS, OURS, PAPER_METHODS
 from ._networks import catalogued, known
 from ._printed import printed
@@ -48,11 +58,19 @@ def _contents(results: Results, example: str) -> dict[str, Any]:
         "n_networks": len(study.networks),
         "n_logits": int(study.networks["logits"].sum()),
         "n_sources": study.networks.query("kind == 'network'")["source"].nunique(),
-        "draws": DRAWS,
+        "n_paper": compared["printed"]["network"].nunique(),
+        "from_catalogue": any(name in study.networks.index for name in catalogued()),
+        "draws": tell_draws(study.fits),
+        "grids": tell_grids(study),
+        "convergence": tell_convergence(study.fits),
         "versions": tell_versions(study.fits["versions"]),
         "n_yes": int((asked["holds"] == "yes").sum()),
         "n_claims": len(asked),
-        "findings": _findings(study),
+        "n_open": int((claims["numbers"] == NOT_RUN).sum()),
+        "n_undecided": int(((claims["holds"] == "") & (claims["numbers"] != NOT_RUN)).sum()),
+        "best": tell_best(study),
+        "in_short": tell_in_short(study),
+        "gains": markdown(gains_table(study)),
         "families": [
             {
                 "title": family.title,
@@ -76,12 +94,13 @@ def _contents(results: Results, example: str) -> dict[str, Any]:
         "words": list(results.read(words_name(example)).get("sentence", [])),
         "confusions": _confusions(results.read(matrix_name(example))),
         "closeness": _closeness(tables["closeness"]),
+        "outliers": tell_outliers(study),
         "choices": _choices(tables["choices"]),
         "targets": markdown(compared["targets"]),
         "seconds": markdown(tables["seconds"]),
-        "networks": markdown(tables["networks"]),
+        "networks": _networks(tables["networks"]),
+        "origins": _origins(study),
         "not_run": _not_run(study),
-        "n_open": len(claims) - len(asked),
         "failures": _failures(results.read("failures.csv")),
         "claims": markdown(claims),
         "printed": _against_print(compared["printed"]),
@@ -92,24 +111,6 @@ def _contents(results: Results, example: str) -> dict[str, Any]:
 def _read_all(results: Results, folder: str) -> dict[str, pd.DataFrame]:
     found = sorted((results.folder / folder).glob("*.csv"))
     return {path.stem: results.read(f"{folder}/{path.name}") for path in found}
-
-
-def _findings(study: Study) -> list[str]:
-    """What a reader wants to know first."""
-    lines = []
-    for family in ("paper", "general and ours"):
-        for measure in ("log-loss", "cw-ECE"):
-            ranking = study.ranking(measure, family)
-            if ranking is None:
-                continue
-            best = ranking.order[0]
-            others = [name for name in ranking.among_best() if name != best]
-            ahead = f"not significantly ahead of {', '.join(others)}" if others else "significantly"
-            lines.append(
-                f"{FAMILIES[family].title}, {measure}: {best} has the best average rank over "
-                f"{ranking.n} sources, {ranking.ranks[best]:.2f}, {ahead}."
-            )
-    return lines
 
 
 def _ranks(table: pd.DataFrame, family: str) -> str:
@@ -173,18 +174,26 @@ def _confusions(table: pd.DataFrame) -> str:
     """The largest changes off the diagonal, with the entry of the matrix."""
     if table.empty:
         return "Not run yet."
-    own = table[table["row"] != table["column"]].copy()
+    own, on = table[table["row"] != table["column"]].copy(), table[table["row"] == table["column"]]
+    largest = own["a"].max()
     own["change"] = own["confusions_after"] - own["confusions_before"]
     own["size"] = own["change"].abs()
     own = own.sort_values("size", ascending=False, kind="stable").head(2 * _LARGEST)
-    own = own.rename(columns={"row": "true", "column": "taken for"})
-    return markdown(own[["true", "taken for", "a", "confusions_before", "change"]])
+    names = {"row": "true", "column": "taken for", "confusions_before": "times before"}
+    own = own.rename(columns=names)
+    changes = markdown(own[["true", "taken for", "a", "times before", "change"]])
+    return (
+        f"{changes}\n\nThe largest entry of the matrix off its diagonal is {largest:.4f}, the mean "
+        f"on it {on['a'].mean():.2f}. Where the first is next to nothing, the changes come from "
+        "the diagonal and the intercepts."
+    )
 
 
 def _closeness(table: pd.DataFrame) -> str:
     by = table.groupby("method")[["identity_share", "distance_from_TempS"]]
     summary = by.agg(["median", "min", "max"]).round(4)
-    summary.columns = pd.Index([f"{what}, {how}" for what, how in summary.columns])
+    names = {"identity_share": "share", "distance_from_TempS": "distance"}
+    summary.columns = pd.Index([f"{names[what]}, {how}" for what, how in summary.columns])
     return markdown(summary.reset_index())
 
 
@@ -198,6 +207,26 @@ def _choices(table: pd.DataFrame) -> str:
     columns = ["grid", "method", "parameter", "networks", "median choice", "at the edge"]
     columns += ["median steps to the edge", "values in the grid"]
     return markdown(pd.DataFrame(lines, columns=columns))
+
+
+def _networks(table: pd.DataFrame) -> str:
+    """What was run, and what has to be known of it."""
+    yes = {1: "yes", 0: "no"}
+    names = {"n_classes": "k", "n_fit": "rows to fit", "n_test": "rows to test"}
+    names["methods"] = "methods run"
+    table = table.assign(
+        logits=table["logits"].map(yes),
+        divided_here=table["divided_here"].map(yes),
+        note=[known(name).note for name in table["network"]],
+    )
+    return markdown(table.rename(columns={**names, "divided_here": "divided here"}))
+
+
+def _origins(study: Study) -> str:
+    """Where the files of each source are from."""
+    origins = {known(name).source: known(name).origin for name in study.networks.index}
+    lines = sorted((source, origin) for source, origin in origins.items() if origin)
+    return markdown(pd.DataFrame(lines, columns=["source", "origin"])) if lines else ""
 
 
 def _not_run(study: Study) -> list[str]:
@@ -218,7 +247,11 @@ def _against_print(table: pd.DataFrame) -> str:
             "None of the paper's own networks is among these: their files cannot be had here. Give "
             "them with `--logits DIR`."
         )
-    return markdown(table)
+    losses = table[table["measure"] == "log-loss"].drop(columns=["measure"])
+    return (
+        f"Log-loss, network by network:\n\n{markdown(losses)}\n\nThe other measures; every cell is "
+        f"in `compare/printed.csv`:\n\n{markdown(by_measure(table))}"
+    )
 
 
 def _confidences(table: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, ttest_1samp
+from scipy.stats import binomtest, t
 
 from experiments._shared.ranking import Ranking
 
@@ -28,30 +28,39 @@ class Family(NamedTuple):
     title: str
 
 
+_RANKED = tuple(method for method in OURS if method != "Bayes-logits")
+"""Given logits, Bayes is the same to all digits; twice the same would be a tie by force."""
+
 FAMILIES = {
     "paper": Family(PAPER_METHODS, True, "The paper's six methods, files with logits"),
     "general": Family(GENERAL, False, "Methods without logits, all files"),
     "paper and ours": Family(
-        (*PAPER_METHODS, *OURS), True, "The paper's methods and ours, files with logits"
+        (*PAPER_METHODS, *_RANKED), True, "The paper's methods and ours, files with logits"
     ),
     "general and ours": Family(
-        (*GENERAL, "SMS", "Bayes", "Auto"), False, "Methods without logits and ours, all files"
+        (*GENERAL, *_RANKED), False, "Methods without logits and ours, all files"
     ),
 }
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many of how many, with an interval of 95 % for the share (Wilson)."""
+    """How many sources of how many, with an interval of 95 % for the share (Wilson).
+
+    Sources, not networks: nine networks on the same pictures are not nine trials.
+    """
 
     count: int
     n: int
+
+    def __bool__(self) -> bool:
+        return self.n > 0
 
     def __str__(self) -> str:
         if not self.n:
             return "none"
         low, high = binomtest(self.count, self.n).proportion_ci(method="wilson")
-        return f"{self.count} of {self.n} ({100 * low:.0f} to {100 * high:.0f} %)"
+        return f"{self.count} of {self.n} sources ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 @dataclass(frozen=True)
@@ -60,16 +69,28 @@ class Mean:
 
     values: tuple[float, ...]
 
+    def __bool__(self) -> bool:
+        return len(self.values) > 0
+
     @property
     def value(self) -> float:
-        """The mean."""
-        return float(np.mean(self.values))
+        """The mean; nan of nothing."""
+        return float(np.mean(self.values)) if self.values else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its ends; the whole line of fewer than two."""
+        n = len(self.values)
+        if n < 2:
+            return -np.inf, np.inf
+        reach = float(t.ppf(0.975, n - 1) * np.std(self.values, ddof=1) / np.sqrt(n))
+        return self.value - reach, self.value + reach
 
     def __str__(self) -> str:
         told = f"{100 * self.value:+.2f} %"
         if len(self.values) < 2:
             return told
-        low, high = ttest_1samp(self.values, 0.0).confidence_interval()
+        low, high = self.interval
         return f"{told} ({100 * low:+.2f} to {100 * high:+.2f} %)"
 
 
@@ -129,9 +150,15 @@ class Study:
         return Ranking.of(values, measure) if len(values) >= 2 else None
 
     def wins(self, method: str, other: str, measure: str, networks: pd.Index) -> Share:
-        """On how many networks the first has the lower value."""
+        """On how many sources the first has the lower value, by the means over their networks."""
         pair = self._pair(measure, method, other, networks)
+        pair = pair.groupby(self.networks["source"]).mean()
         return Share(int((pair[method] < pair[other]).sum()), len(pair))
+
+    def agree(self, found: pd.Series) -> Share:
+        """On how many sources more than half of the networks have what was looked for."""
+        part = found.astype(float).groupby(self.networks["source"]).mean()
+        return Share(int((part > 0.5).sum()), len(part))
 
     def reduction(self, method: str, other: str, measure: str, networks: pd.Index) -> Mean:
         """By which part the first is lower, network by network, then the mean of each source."""

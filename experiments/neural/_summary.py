@@ -1,9 +1,13 @@
 """What a person sees at the end of a run."""
 
+from collections.abc import Iterable
+
+import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ._compare import by_measure
 from ._results import Results
 from ._study import FAMILIES
 
@@ -34,11 +38,24 @@ def show_summary(results: Results, console: Console) -> None:
     console.print(f"{held} of {len(asked)} claims of the paper's text hold.", highlight=False)
     compared = results.read("compare/printed.csv")
     if len(compared):
-        told = Table(title="Log-loss beside print", box=SIMPLE_HEAD, padding=0)
-        columns = ["network", "method", "ours", "printed", "difference", "verdict"]
-        for column in columns:
-            told.add_column(column)
-        for line in compared[compared["measure"] == "log-loss"][columns].astype(str).to_numpy():
-            told.add_row(*line)
-        console.print(told)
+        _show_print(compared, console)
+        console.print("All of it, cell by cell, is in compare/printed.csv.", highlight=False)
     console.print(f"Tables: {results.folder}\nPage:   {results.folder / 'page.md'}", soft_wrap=True)
+
+
+def _show_print(compared: pd.DataFrame, console: Console) -> None:
+    """Log-losses one by one, of every other measure how far it is from print."""
+    losses = compared[compared["measure"] == "log-loss"]
+    columns = ["network", "method", "ours", "printed", "difference", "expected", "verdict"]
+    console.print(_table("Log-loss beside print", columns, losses[columns].astype(str).to_numpy()))
+    others = by_measure(compared)
+    console.print(_table("Other measures beside print", others.columns, others.to_numpy()))
+
+
+def _table(title: str, columns: Iterable[str], lines: Iterable[Iterable[str]]) -> Table:
+    table = Table(title=title, box=SIMPLE_HEAD, padding=0)
+    for column in columns:
+        table.add_column(column)
+    for line in lines:
+        table.add_row(*line)
+    return table

@@ -1,0 +1,397 @@
+"""What the experiment on networks says of its rows: families, counts, claims, targets, page."""
+
+from io import StringIO
+from itertools import product
+
+import pandas as pd
+from experiments._shared.measures import MEASURES
+from experiments.neural._claims import claims
+from experiments.neural._compare import against_print, compare
+from experiments.neural._example import CLASS_NAMES, EXAMPLE, matrix_name
+from experiments.neural._findings import tell_convergence, tell_draws
+from experiments.neural._methods import METHODS, PAPER_METHODS
+from experiments.neural._networks import catalogued, known
+from experiments.neural._page import write_page
+from experiments.neural._printed import printed
+from experiments.neural._results import Results
+from experiments.neural._study import FAMILIES, Share, Study
+from experiments.neural._summary import show_summary
+from experiments.neural._tables import make_tables
+from experiments.neural._targets import targets
+from rich.console import Console
+
+ABOUT = {
+    "source": "",
+    "kind": "network",
+    "n_classes": 10,
+    "n_fit": 5000,
+    "n_test": 5000,
+    "logits": 1,
+    "divided_here": 0,
+    "sha256": "",
+}
+
+
+def make_study(folder, losses, about=None, differences=(), fits=None):
+    """Results whose measures are all the given numbers; a network is its own source."""
+    results = Results(folder)
+    lines = [
+        [network, method, measure, value]
+        for network, values in losses.items()
+        for method, value in values.items()
+        for measure in MEASURES
+    ]
+    columns = ["network", "method", "measure", "value"]
+    results.write("rows.csv", pd.DataFrame(lines, columns=columns))
+    networks = [
+        {"network": name, **ABOUT, "source": name, **(about or {}).get(name, {})} for name in losses
+    ]
+    results.write("networks.csv", pd.DataFrame(networks))
+    pairs = [(network, method) for network, values in losses.items() for method in values]
+    common = {"grid": "paper", "seconds": 1.0, "megabytes": 100, "identity_share": ""}
+    lines = [
+        {"network": network, "method": method, **common, **(fits or {}).get((network, method), {})}
+        for network, method in pairs
+    ]
+    results.write("fits.csv", pd.DataFrame(lines))
+    columns = ["network", "method", "other", "difference", "low", "high", "moved"]
+    choices = ["network", "method", "parameter", "value", "position", "n_values"]
+    results.write("choices.csv", pd.DataFrame(columns=choices))
+    results.write("differences.csv", pd.DataFrame(differences, columns=columns))
+    return Study(results)
+
+
+class TestFamilies:
+    def test_bayes_is_ranked_once(self):
+        for family in FAMILIES.values():
+            assert "Bayes-logits" not in family.methods
+        assert len(FAMILIES["paper and ours"].methods) == 9
+
+
+class TestCounts:
+    def test_networks_of_one_source_are_one_trial(self, tmp_path):
+        names = ["one", "two", "three", "alone"]
+        about = {name: {"source": "same"} for name in names[:3]}
+        losses = {name: {"TempS": 1.0, "VecS": 0.9} for name in names[:2]}
+        losses |= {"three": {"TempS": 1.0, "VecS": 2.0}, "alone": {"TempS": 1.0, "VecS": 0.5}}
+        study = make_study(tmp_path, losses, about)
+        # Two of the three have the lower value, but their mean is higher.
+        assert study.wins("VecS", "TempS", "log-loss", study.chosen()) == Share(1, 2)
+
+    def test_most_networks_of_a_source_decide_for_it(self, tmp_path):
+        about = {name: {"source": "same"} for name in ("one", "two")}
+        study = make_study(tmp_path, {name: {"TempS": 1.0} for name in ("one", "two", "x")}, about)
+        found = pd.Series({"one": True, "two": False, "x": True})
+        assert study.agree(found) == Share(1, 2)
+        assert str(study.agree(found)) == "1 of 2 sources (9 to 91 %)"
+
+
+def ask(study, part):
+    """The answer to the one claim whose text has this part, and its numbers."""
+    table = claims(study)
+    own = table[table["text"].str.contains(part, regex=False)]
+    assert len(own) == 1
+    return own[["holds", "numbers"]].iloc[0].tolist()
+
+
+def values(**changed):
+    """All of the paper's methods at 1, except some."""
+    named = {name.replace("_", "-"): value for name, value in changed.items()}
+    return {**dict.fromkeys(PAPER_METHODS, 1.0), **named}
+
+
+class TestClaims:
+    def test_little_is_little_either_way(self, tmp_path):
+        losses = {name: values(MS_ODIR=1.8) for name in ("one", "two")}
+        assert ask(make_study(tmp_path / "much", losses), "but by little")[0] == "no"
+        losses = {name: values(MS_ODIR=1.005) for name in ("one", "two")}
+        assert ask(make_study(tmp_path / "little", losses), "but by little")[0] == "yes"
+
+    def test_nothing_is_said_of_networks_that_are_not_there(self, tmp_path):
+        zeros = [["one", "MS-ODIR-zero", "MS-ODIR", 1e-6, -1e-6, 2e-6, 1e-5]]
+        study = make_study(tmp_path, {"one": values(MS_ODIR_zero=1.0)}, differences=zeros)
+        for part in ("and on the rest they make it worse", "and there MS-ODIR has a lower"):
+            assert ask(study, part) == ["", "there is no such network here"]
+        assert ask(study, "practically zero")[0] == "yes"
+
+    def test_without_vector_scaling_nothing_is_said_of_it(self, tmp_path):
+        zeros = [["one", "MS-ODIR-zero", "MS-ODIR", 0.1, 0.05, 0.2, 0.1]]
+        losses = {"one": {"MS-ODIR": 1.0, "MS-ODIR-zero": 1.1}}
+        study = make_study(tmp_path, losses, differences=zeros)
+        assert ask(study, "and there MS-ODIR has a lower") == ["", "not run"]
+        assert ask(study, "and on the rest they make it worse")[0] == "yes"
+
+    def test_without_such_entries_probabilities_must_stay(self, tmp_path):
+        zeros = [["one", "MS-ODIR-zero", "MS-ODIR", 1e-6, -1e-6, 2e-6, 0.02]]
+        study = make_study(tmp_path, {"one": values(MS_ODIR_zero=1.0)}, differences=zeros)
+        holds, numbers = ask(study, "practically zero")
+        assert holds == "no"
+        assert "0.02000 at most" in numbers
+
+    def test_each_of_three_must_be_best_somewhere(self, tmp_path):
+        losses = {"a": values(TempS=0.5), "b": values(Dir_L2=0.5), "c": values(Dir_ODIR=0.5)}
+        assert ask(make_study(tmp_path / "mixed", losses), "depends on the network")[0] == "yes"
+        losses["c"] = values(Uncal=0.1, Dir_L2=0.5)
+        holds, numbers = ask(make_study(tmp_path / "two", losses), "depends on the network")
+        assert holds == "no"
+        assert "Dir-ODIR 0 of 3" in numbers
+
+    def test_whom_the_best_is_ahead_of_is_told(self, tmp_path):
+        order = values(Uncal=4.0, TempS=3.0, Dir_L2=2.0, Dir_ODIR=1.0)
+        study = make_study(tmp_path, {f"n{i}": order for i in range(12)})
+        holds, numbers = ask(study, "Dir-ODIR has the best average rank")
+        assert holds == "yes"
+        assert "Dir-ODIR is significantly ahead of TempS, Uncal" in numbers
+
+    def test_vector_scaling_pays_with_log_loss(self, tmp_path):
+        losses = {name: values(VecS=0.9, MS_ODIR=0.8) for name in ("one", "two")}
+        study = make_study(tmp_path, losses)
+        assert ask(study, "By cw-ECE VecS has the best")[0] == "no"
+        assert ask(study, "VecS pays with log-loss")[0] == "yes"
+
+    def test_many_classes_are_asked_of_both(self, tmp_path):
+        about = {"one": {"n_classes": 100}}
+        study = make_study(tmp_path / "both", {"one": values(Dir_ODIR=0.9, MS_ODIR=0.9)}, about)
+        assert ask(study, "With 100 classes and more, too")[0] == "yes"
+        study = make_study(tmp_path / "one", {"one": values(Dir_ODIR=0.9)}, about)
+        assert ask(study, "With 100 classes and more, too")[0] == "no"
+        study = make_study(tmp_path / "few", {"one": values()})
+        assert ask(study, "With 100 classes and more, too") == ["", "not run"]
+
+    def test_the_share_of_the_identity_names_its_outlier(self, tmp_path):
+        fits = {(name, "Dir-ODIR"): {"identity_share": 0.99} for name in ("one", "two")}
+        fits["bad", "Dir-ODIR"] = {"identity_share": 0.14}
+        about = {"bad": {"n_fit": 300}}
+        losses = {name: values() for name in ("one", "two", "bad")}
+        holds, numbers = ask(make_study(tmp_path, losses, about, fits=fits), "its matrix")
+        assert holds == "yes"
+        assert "least 0.140 (bad, 300 rows)" in numbers
+
+    def test_reruns_are_counted_one_by_one(self, tmp_path):
+        about = {name: {"source": "same", "kind": "replication"} for name in ("r1", "r2")}
+        gaps = [["r1", "MS-ODIR", "VecS", -0.5, -0.6, -0.4, 0.1]]
+        gaps += [["r2", "MS-ODIR", "VecS", 0.1, -0.1, 0.3, 0.1]]
+        losses = {"one": values(), "r1": values(), "r2": values()}
+        study = make_study(tmp_path, losses, about, gaps)
+        holds, numbers = ask(study, "trained anew")
+        assert holds == "no"
+        assert "r2 +0.10000 (-0.10000 to +0.30000)" in numbers
+
+
+def with_matrix(folder, largest):
+    """A map whose entry (2, 8) is the largest off the diagonal and takes confusions away."""
+    lines = [
+        [row, column, float(row == column), 0.1, 20, 20]
+        for row in CLASS_NAMES
+        for column in CLASS_NAMES
+    ]
+    lines[28][2], lines[28][5] = largest, 5
+    lines[1][5] = 21
+    study = make_study(folder, {EXAMPLE: values()})
+    columns = ["row", "column", "a", "c", "confusions_before", "confusions_after"]
+    study.results.write(matrix_name(), pd.DataFrame(lines, columns=columns))
+    return study
+
+
+class TestInterpretation:
+    def test_large_entries_explain_confusions(self, tmp_path):
+        study = with_matrix(tmp_path, 0.6)
+        assert ask(study, "larger off-diagonal")[0] == "yes"
+        holds, numbers = ask(study, "with the largest off-diagonal")
+        assert holds == "yes"
+        assert numbers == "a = 0.60: bird taken for ship 20 times, then 5"
+
+    def test_tiny_entries_explain_nothing(self, tmp_path):
+        study = with_matrix(tmp_path, 0.003)
+        for part in ("larger off-diagonal", "with the largest off-diagonal"):
+            holds, numbers = ask(study, part)
+            assert holds == ""
+            assert numbers.startswith("not decidable here: the largest off-diagonal entry is 0.003")
+
+
+class TestTargets:
+    def test_means_are_of_the_same_files(self, tmp_path):
+        about = {"with": {"n_classes": 100}, "without": {"n_classes": 100, "logits": 0}}
+        losses = {
+            "with": {"TempS": 1.0, "Dir-ODIR": 1.1, "MS-ODIR": 0.9, "Bayes": 0.95},
+            "without": {"TempS": 3.0, "Dir-ODIR": 3.2, "Bayes": 2.0},
+        }
+        table = targets(make_study(tmp_path, losses, about)).set_index("target")
+        table = table[table.index.str.startswith("k = 100,")]
+        assert table["reached"].tolist() == ["yes", "no", "no", "yes"]
+        assert (
+            table["numbers"].iloc[0]
+            == "TempS 1.0000, Dir-ODIR 1.1000, MS-ODIR 0.9000, Bayes 0.9500"
+        )
+        assert table["numbers"].iloc[2] == "TempS 2.0000, Dir-ODIR 2.1500, Bayes 1.4750"
+        assert "all files (2 networks)" in table.index[2]
+
+    def test_what_is_missed_has_a_reason(self, tmp_path):
+        about = {name: {"n_classes": 155, "n_fit": 2000} for name in ("one", "two")}
+        better, worse = {"TempS": 1.0, "Bayes": 0.9}, {"TempS": 1.0, "Bayes": 0.8}
+        losses = {
+            "one": {**better, "Dir-ODIR": 1.1, "MS-ODIR": 1.2},
+            "two": {**worse, "Dir-ODIR": 0.98, "MS-ODIR": 1.2},
+        }
+        gaps = [["one", "Dir-ODIR", "TempS", 0.1, 0.05, 0.15, 0.1]]
+        gaps += [["two", "Dir-ODIR", "TempS", -0.02, -0.05, 0.01, 0.1]]
+        table = targets(make_study(tmp_path, losses, about, gaps))
+        assert table["reached"].tolist()[:2] == ["no", "yes"]
+        assert table["why"].tolist()[:2] == [
+            "Dir-ODIR is above TempS by 0.0400, on 1 of 2 sources; by the paired interval on 1 of "
+            "2 networks, below on 0; 2000 rows to fit 24180 entries",
+            "",
+        ]
+
+    def test_all_together_and_by_the_number_of_classes(self, tmp_path):
+        about = {"a": {"n_classes": 100}, "b": {"n_classes": 200}}
+        losses = {k: {"TempS": 1.0, "Dir-ODIR": 0.9, "MS-ODIR": 1.0, "Bayes": 0.9} for k in about}
+        table = targets(make_study(tmp_path, losses, about))
+        starts = [text.split(",")[0] for text in table["target"][:6:2]]
+        assert starts == ["100 to 200 classes", "k = 100", "k = 200"]
+        assert set(table["reached"]) == {"yes"}
+
+    def test_with_1000_classes_failures_count(self, tmp_path):
+        about = {"large": {"n_classes": 1000}}
+        done = dict.fromkeys(METHODS, 1.0)
+        table = targets(make_study(tmp_path / "all", {"large": done}, about))
+        assert table["reached"].tolist() == ["yes"]
+        assert table["numbers"].tolist() == ["1 s (Uncal), at most 100 MB"]
+        done.pop("VecS")
+        study = make_study(tmp_path / "failed", {"large": done}, about)
+        assert targets(study)["why"].tolist() == ["VecS on large: not run"]
+        failed = pd.DataFrame({"network": ["large"], "method": ["VecS"], "reason": ["no memory"]})
+        study.results.write("failures.csv", failed)
+        assert targets(study)["reached"].tolist() == ["no"]
+        assert targets(study)["why"].tolist() == ["VecS on large: no memory"]
+
+
+class TestPrint:
+    def test_what_is_expected_depends_on_method_and_classes(self, tmp_path):
+        paper = printed("scores").query("measure == 'log-loss'").set_index(["network", "method"])
+        files = printed("files").set_index("network")["sha256"]
+        names = {"c10_densenet40": 10, "c100_densenet40": 100}
+        about = {name: {"n_classes": k, "sha256": files[name]} for name, k in names.items()}
+        moved = {"Uncal": 0.0, "TempS": 4e-5, "Dir-ODIR": 0.005}
+        losses = {
+            name: {m: paper.loc[(name, m), "value"] + gap for m, gap in moved.items()}
+            for name in names
+        }
+        table = against_print(make_study(tmp_path, losses, about))
+        own = table[table["measure"] == "log-loss"].set_index(["network", "method"])
+        few, many = (own.loc[name].loc[list(moved)] for name in names)
+        assert few["expected"].tolist() == ["1e-05", "5e-05", "0.002"]
+        assert many["expected"].tolist() == ["1e-05", "5e-05", "0.01"]
+        assert few["verdict"].tolist() == ["equal", "as expected", "more than expected"]
+        assert many["verdict"].tolist() == ["equal", "as expected", "as expected"]
+
+    def test_the_terminal_tells_all_measures(self, tmp_path):
+        first = printed("files").iloc[0]
+        about = {"renamed": {"sha256": first["sha256"]}}
+        study = make_study(tmp_path, {"renamed": values(), "other": values()}, about)
+        make_tables(study.results)
+        compare(study.results)
+        console = Console(file=StringIO(), width=100)
+        show_summary(study.results, console)
+        told = console.file.getvalue()
+        assert "Log-loss beside print" in told
+        assert "Other measures beside print" in told
+        assert "cw-ECE" in told.split("Other measures beside print")[1]
+        assert "compare/printed.csv" in told
+
+
+def page_of(study):
+    """The page, with its spaces and line ends made one."""
+    for stage in (make_tables, compare, write_page):
+        stage(study.results)
+    return " ".join((study.results.folder / "page.md").read_text().split())
+
+
+def study_of_all(folder, fits=None, about=None, names=("one", "two", "imdb_cleanlab_cv_half1")):
+    losses = {name: {**dict.fromkeys(METHODS, 1.0), "Dir-ODIR": 0.9} for name in names}
+    changed = {pair: {"versions": "dircal 0.1.0+abc, numpy 2"} for pair in product(names, METHODS)}
+    for pair, more in (fits or {}).items():
+        changed[pair] = {**changed[pair], **more}
+    return make_study(folder, losses, about, fits=changed)
+
+
+class TestPage:
+    def test_draws_are_those_of_the_fits(self, tmp_path):
+        assert tell_draws(study_of_all(tmp_path / "none").fits) == "10000"
+        every = {pair: {"draws": 200} for pair in product(("one", "two"), METHODS)}
+        study = study_of_all(tmp_path / "quick", every)
+        assert "p-values come from 200 draws" in page_of(study)
+
+    def test_grids_are_those_of_the_fits(self, tmp_path):
+        fits = {("two", "Dir-ODIR"): {"grid": "9 x 5"}}
+        page = page_of(study_of_all(tmp_path, fits, {"two": {"n_classes": 100}}))
+        assert "the paper's whole grids with 10 classes (2 networks); 9 values of lambda" in page
+        assert "3 values of lambda" not in page
+
+    def test_convergence_is_told_only_where_it_is_known(self, tmp_path):
+        assert tell_convergence(study_of_all(tmp_path / "unknown").fits) == []
+        fine = {pair: {"not_converged": 0, "at_infinity": 0} for pair in product(("one",), METHODS)}
+        told = tell_convergence(study_of_all(tmp_path / "all", fine).fits)
+        assert told == ["Every fit has converged."]
+        fine["one", "VecS"] = {"not_converged": 1, "at_infinity": 0}
+        fine["one", "Dir-ODIR"] = {"not_converged": 0, "at_infinity": 5}
+        page = page_of(study_of_all(tmp_path / "one", fine))
+        assert "Not converged: VecS on 1 (one)." in page
+        assert "grow without bound: Dir-ODIR on 1 (one)." in page
+
+    def test_what_cannot_be_had_is_not_said_of_the_papers_networks(self, tmp_path):
+        absent = ("cannot be had here", "Nothing here can be compared")
+        page = page_of(study_of_all(tmp_path / "others"))
+        assert all(text in page for text in absent)
+        about = {"one": {"sha256": printed("files")["sha256"].iloc[0]}}
+        page = page_of(study_of_all(tmp_path / "paper", about=about))
+        assert not any(text in page for text in absent)
+        assert "Networks of the paper itself among them: 1," in page
+
+    def test_networks_have_their_notes_and_origins(self, tmp_path):
+        page = page_of(study_of_all(tmp_path))
+        assert known("imdb_cleanlab_cv_half1").note in page
+        assert "| IMDB cleanlab | github.com/cleanlab/label-errors |" in page
+
+    def test_undecided_claims_do_not_wait_for_networks(self, tmp_path):
+        page = page_of(with_all_methods(tmp_path))
+        assert "2 cannot be decided on what was run" in page
+
+    def test_the_summary_says_where_it_helps(self, tmp_path):
+        study = study_of_all(tmp_path, about={"two": {"n_classes": 100}})
+        gaps = [["one", "Dir-ODIR", "TempS", -0.1, -0.2, -0.05, 0.1]]
+        gaps += [["two", "Dir-ODIR", "TempS", 0.1, 0.05, 0.2, 0.1]]
+        columns = ["network", "method", "other", "difference", "low", "high", "moved"]
+        study.results.write("differences.csv", pd.DataFrame(gaps, columns=columns))
+        page = page_of(study)
+        assert "100 classes or more Dir-ODIR has a lower log-loss than TempS on 1 of 1" in page
+        assert "of the methods without logits it gains most" in page
+        assert "| 100 classes or more | Dir-ODIR | 1 of 1 | +10.00 % |" in page
+        assert (
+            "below zero on 1 of 2 (most on one, -0.1000) and above zero on 1 (most on two" in page
+        )
+
+
+def with_all_methods(folder):
+    """Networks of all methods and a matrix that explains nothing."""
+    names = (EXAMPLE, "two")
+    study = study_of_all(folder, names=names)
+    columns = ["row", "column", "a", "c", "confusions_before", "confusions_after"]
+    lines = [[i, j, float(i == j), 0.1, 20, 20] for i in CLASS_NAMES for j in CLASS_NAMES]
+    study.results.write(matrix_name(), pd.DataFrame(lines, columns=columns))
+    return study
+
+
+class TestCatalogue:
+    def test_what_is_not_said_to_be_a_network_is_not_ranked(self):
+        for name in ("imdb_cleanlab_cv_half1", "20news_cleanlab_cv_half1"):
+            assert known(name).kind == "other"
+
+    def test_other_labels_are_another_source(self):
+        first, second = known("cifar10n_aggre_swinb"), known("cifar10n_worst_efficientnetb1")
+        assert first.source != second.source
+
+    def test_every_source_has_one_origin(self):
+        found = {(known(name).source, known(name).origin) for name in catalogued()}
+        assert len(found) == len({source for source, _ in found})
+        assert all(origin for _, origin in found)
