@@ -12,7 +12,7 @@ from experiments._shared.command import resumable
 
 from ._compare import compare
 from ._confidences import keep_confidences
-from ._example import example_among, own_example
+from ._example import examples_among, own_examples
 from ._figures import draw_figures
 from ._files import Cache
 from ._networks import ENDINGS, Entry, default_folders, find_networks
@@ -69,11 +69,12 @@ def main(
     runs = bool(set(STAGES).intersection(chosen_stages))
     with resumable(console, OSError, ValueError):
         found = find_networks(folders, in_catalogue=not logits) if runs or logits else []
-        example = example_among(found) if logits else own_example()
+        examples = examples_among(found) if logits else own_examples()
         if runs:
             chosen = _named(found, networks, folders)
             earlier = Results(HERE / "results")
-            plan = Plan(chosen, Cache(cache_folder), folder, earlier, example, quick, chosen_stages)
+            cache_ = Cache(cache_folder)
+            plan = Plan(chosen, cache_, folder, earlier, examples, quick, chosen_stages)
             with joblib.parallel_config(backend="loky", n_jobs=jobs or -1):
                 run(plan, console)
             keep_confidences(folder, folders)
@@ -84,10 +85,10 @@ def main(
     if "tables" in chosen_stages:
         make_tables(folder)
     if "figures" in chosen_stages:
-        draw_figures(folder, example)
+        draw_figures(folder, examples)
     if "compare" in chosen_stages:
         compare(folder)
-        write_page(folder, example.name if example else "none of these")
+        write_page(folder, [example.name for example in examples])
         show_summary(folder, console)
 
 

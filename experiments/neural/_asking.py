@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from experiments._shared.ranking import Ranking
 
-from ._example import CLASS_NAMES, EXAMPLE, bins_name, matrix_name
+from ._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, bins_name, matrix_name
 from ._study import Mean, Share, Study
 from ._tables import as_printed
 
@@ -164,8 +164,8 @@ def gaps_by_class(study: Study, method: str) -> dict[int, Gap]:
 
 
 def off_diagonal(study: Study) -> pd.DataFrame:
-    """Entries of the example's canonical matrix with the changes of the confusion matrix."""
-    table = study.results.read(matrix_name())
+    """Entries of a canonical matrix with the changes of the confusion matrix."""
+    table = study.results.read(matrix_name(OF_EFFECTS))
     if table.empty:
         raise OpenError
     on_diagonal = table["row"] == table["column"]

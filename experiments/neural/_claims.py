@@ -29,7 +29,7 @@ from ._asking import (
     value_of_example,
     where_zeros_matter,
 )
-from ._example import EXAMPLE
+from ._example import EXAMPLE, OF_EFFECTS
 from ._study import Family, Study
 
 __all__ = ["claims"]
@@ -138,7 +138,9 @@ def _(study: Study) -> Answer:
 # Section 3: interpretation of one network, and regularisation
 
 
-@_claim("3", f"{EXAMPLE}: larger off-diagonal a_ij go with larger changes of the confusion matrix")
+@_claim(
+    "3", f"{OF_EFFECTS}: larger off-diagonal a_ij go with larger changes of the confusion matrix"
+)
 def _(study: Study) -> Answer:
     own = off_diagonal(study)
     r = own["a"].corr(own["change"].abs(), "spearman")
@@ -147,7 +149,7 @@ def _(study: Study) -> Answer:
     return r > 0, f"Spearman's correlation {r:.2f} ({low:.2f} to {high:.2f}), {len(own)} pairs"
 
 
-@_claim("3", f"{EXAMPLE}: with the largest off-diagonal a_ij fewer of class i are taken for j")
+@_claim("3", f"{OF_EFFECTS}: with the largest off-diagonal a_ij fewer of class i are taken for j")
 def _(study: Study) -> Answer:
     own = off_diagonal(study)
     top = own.loc[own["a"].idxmax()]

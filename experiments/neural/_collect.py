@@ -1,5 +1,6 @@
 """Stage two: gather the outcomes of one network into tidy rows."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,9 @@ def collect(
     results: Results,
     entry: Entry,
     setting: Setting,
-    example: Example | None = None,
+    examples: Sequence[Example] = (),
 ) -> None:
-    """Add to the tables what the cache has for one network, and look at it if it is the example."""
+    """Add to the tables what the cache has for one network, and look at it if it is an example."""
     network = read_network(entry.path)
     if results.done() != results.done({entry.name: setting}):
         results.forget(entry.name)
@@ -66,8 +67,9 @@ def collect(
     results.add("choices.csv", choices, columns, [*key, "parameter"])
     _note_comparisons(cache, results, network, list(found))
     _note_failures(cache, results, network, list(found))
-    if example is not None and entry.path == example.path:
-        keep_example(results, example)
+    for example in examples:
+        if entry.path == example.path:
+            keep_example(results, example)
     # Last: these lines say that all the others are there.
     fits = [
         [network.name, name, *_about(outcome), str(setting.draws), *_complaints(outcome)]

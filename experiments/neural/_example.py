@@ -1,4 +1,4 @@
-"""One network looked at closely: figures 1, 2 and S12, and what its map says in words."""
+"""Networks looked at closely: figures 1, 2 and S12, and what their maps say in words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,19 +21,22 @@ from ._results import Results
 __all__ = [
     "CLASS_NAMES",
     "EXAMPLE",
+    "OF_EFFECTS",
     "Example",
     "Look",
     "bins_name",
-    "example_among",
+    "examples_among",
     "keep_example",
     "look_at",
     "matrix_name",
-    "own_example",
+    "own_examples",
     "words_name",
 ]
 
 EXAMPLE = "c10_lenet5"
 """Its logits are committed, so that everybody can look at it again."""
+OF_EFFECTS = "eurosat_rgb"
+"""Its map has more to say: ours have little to correct beside the confidence."""
 CLASS_NAMES = (
     "airplane",
     "automobile",
@@ -47,6 +50,18 @@ CLASS_NAMES = (
     "truck",
 )
 
+_LAND_COVER = (
+    "AnnualCrop",
+    "Forest",
+    "HerbaceousVegetation",
+    "Highway",
+    "Industrial",
+    "Pasture",
+    "PermanentCrop",
+    "Residential",
+    "River",
+    "SeaLake",
+)
 _OF_PAPER = ("c10_resnet_wide32", "c10_lenet5")
 """Which of the paper's networks to look at, in this order; figures 1 and S12 are of the first."""
 
@@ -79,12 +94,16 @@ class Look:
     """
 
 
-def own_example() -> Example:
-    """The one of our own networks."""
-    return Example(EXAMPLE, default_folders()[0] / f"{EXAMPLE}.npz")
+def own_examples() -> tuple[Example, Example]:
+    """One of our own networks for figures 1 and S12, and one of others for figure 2."""
+    ours, others = default_folders()
+    return (
+        Example(EXAMPLE, ours / f"{EXAMPLE}.npz"),
+        Example(OF_EFFECTS, others / f"{OF_EFFECTS}.npz", _LAND_COVER),
+    )
 
 
-def example_among(entries: Iterable[Entry]) -> Example | None:
+def examples_among(entries: Iterable[Entry]) -> tuple[Example, ...]:
     """Of a user's files the one to look at: the paper's own, or another of its ten classes."""
     entries = [entry for entry in entries if entry.n_classes == len(CLASS_NAMES)]
     surely = {name: entry for entry in entries if (name := name_by_hash(entry.sha256))}
@@ -93,8 +112,8 @@ def example_among(entries: Iterable[Entry]) -> Example | None:
         if name in named:
             is_cifar = name.startswith("c10_")
             names = CLASS_NAMES if is_cifar else tuple(f"class {j}" for j in range(10))
-            return Example(named[name].name, named[name].path, names)
-    return None
+            return (Example(named[name].name, named[name].path, names),)
+    return ()
 
 
 def bins_name(network: str = EXAMPLE) -> str:

@@ -1,5 +1,6 @@
 """The tables as one page for people."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from experiments._shared.versions import tell_versions
 
 from ._asking import NOT_RUN
 from ._compare import by_measure
-from ._example import EXAMPLE, matrix_name, words_name
+from ._example import matrix_name, words_name
 from ._findings import (
     gains_table,
     tell_best,
@@ -42,13 +43,13 @@ _TITLES = {
 _LARGEST = 5
 
 
-def write_page(results: Results, example: str = EXAMPLE) -> None:
+def write_page(results: Results, examples: Sequence[str]) -> None:
     """Fill the template with what the tables say."""
-    page = render(Path(__file__).parent / "page.md.j2", _contents(results, example))
+    page = render(Path(__file__).parent / "page.md.j2", _contents(results, examples))
     write_whole(results.folder / "page.md", page)
 
 
-def _contents(results: Results, example: str) -> dict[str, Any]:
+def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
     study = Study(results)
     tables = _read_all(results, "tables")
     compared = _read_all(results, "compare")
@@ -89,10 +90,8 @@ def _contents(results: Results, example: str) -> dict[str, Any]:
             for measure, title in _TITLES.items()
         ],
         "replications": _replications(tables["replications"]),
-        "example": example,
+        "examples": [_example(results, name) for name in examples],
         "figures": {path.stem for path in (results.folder / "figures").glob("*.svg")},
-        "words": list(results.read(words_name(example)).get("sentence", [])),
-        "confusions": _confusions(results.read(matrix_name(example))),
         "closeness": _closeness(tables["closeness"]),
         "outliers": tell_outliers(study),
         "choices": _choices(tables["choices"]),
@@ -168,6 +167,14 @@ def _score(cells: pd.DataFrame, method: str, measure: str) -> str:
 def _replications(table: pd.DataFrame) -> str:
     losses = table.columns[1:]
     return markdown(table.assign(**{name: table[name].map("{:.5f}".format) for name in losses}))
+
+
+def _example(results: Results, name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "words": list(results.read(words_name(name)).get("sentence", [])),
+        "confusions": _confusions(results.read(matrix_name(name))),
+    }
 
 
 def _confusions(table: pd.DataFrame) -> str:

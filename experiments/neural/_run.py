@@ -29,7 +29,7 @@ class Plan:
     results: Results
     earlier: Results
     """Committed results, which tell how long things take."""
-    example: Example | None = None
+    examples: Sequence[Example] = ()
     quick: bool = False
     stages: Sequence[str] = STAGES
 
@@ -52,7 +52,7 @@ def run(plan: Plan, console: Console) -> None:
             if "calibrate" in plan.stages:
                 _calibrate(plan, entry, clock, expected[entry.name])
             if "collect" in plan.stages:
-                collect(plan.cache, plan.results, entry, settings[entry.name], plan.example)
+                collect(plan.cache, plan.results, entry, settings[entry.name], plan.examples)
             told = f"{entry.name}: {position} of {len(waiting)} networks done"
             clock.tell(f"{told}, about {clock.left()} left")
     _tell_failures(plan, console)

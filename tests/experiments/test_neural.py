@@ -13,12 +13,13 @@ from experiments.neural._compare import against_print, paper_names
 from experiments.neural._example import (
     EXAMPLE,
     Example,
-    example_among,
+    examples_among,
     keep_example,
     look_at,
     matrix_name,
     words_name,
 )
+from experiments.neural._figures import pictures
 from experiments.neural._grids import grid_of
 from experiments.neural._methods import METHODS, PAPER_METHODS, names_of
 from experiments.neural._networks import Entry, Network, Part, find_networks, known, read_network
@@ -316,6 +317,20 @@ class TestExample:
         right = [(p.argmax(axis=1) == look.y).sum() for p in (look.before, look.after["Dir-ODIR"])]
         assert right[1] - right[0] == fixed - created
 
+    def test_the_matrix_is_enough_to_draw_figure_2(self, kept):
+        results, network = kept
+        write_rows(results.folder, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)})
+        drawn = pictures(results, [Example("absent", Path("absent")), Example(EXAMPLE, Path("no"))])
+        assert set(drawn) == {"2b", "2c"}
+        look = look_at(network, results.read("choices.csv"))
+        canonical = look.map.canonical_parameters()
+        shown = drawn["2b"].panels[0].display.parameters
+        assert_allclose(shown.A, canonical.A, atol=1e-6)
+        assert_allclose(shown.c, canonical.c, atol=1e-6)
+        change = drawn["2c"].panels[0].display
+        right = [(p.argmax(axis=1) == look.y).sum() for p in (look.before, look.after["Dir-ODIR"])]
+        assert [np.trace(change.before), np.trace(change.after)] == right
+
     def test_of_a_users_files_it_is_one_of_the_papers(self):
         files = printed("files").set_index("network")
 
@@ -330,15 +345,15 @@ class TestExample:
             entry("probs_lenet5_c10_logits"),
             entry("renamed", "c10_resnet_wide32"),
         ]
-        assert example_among(found).path == Path("renamed.p")
-        assert example_among(found[:4]).name == "probs_lenet5_c10_logits"
-        assert example_among(found[:4]).class_names[2] == "bird"
-        assert example_among(found[:3]).class_names[2] == "class 2"
-        assert example_among(found[:2]) is None
+        assert examples_among(found)[0].path == Path("renamed.p")
+        assert examples_among(found[:4])[0].name == "probs_lenet5_c10_logits"
+        assert examples_among(found[:4])[0].class_names[2] == "bird"
+        assert examples_among(found[:3])[0].class_names[2] == "class 2"
+        assert examples_among(found[:2]) == ()
 
     def test_claims_about_it_are_answered(self, kept):
         results, _ = kept
         table = claims(write_rows(results.folder, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)}))
         own = table[table["text"].str.startswith(f"{EXAMPLE}")]
-        assert len(own) == 8
+        assert len(own) == 6
         assert "not run" not in set(own["numbers"])

@@ -1,5 +1,6 @@
 """What the experiment on networks says of its rows: families, counts, claims, targets, page."""
 
+from functools import partial
 from io import StringIO
 from itertools import product
 
@@ -7,7 +8,7 @@ import pandas as pd
 from experiments._shared.measures import MEASURES
 from experiments.neural._claims import claims
 from experiments.neural._compare import against_print, compare
-from experiments.neural._example import CLASS_NAMES, EXAMPLE, matrix_name
+from experiments.neural._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, matrix_name
 from experiments.neural._findings import tell_convergence, tell_draws
 from experiments.neural._methods import METHODS, PAPER_METHODS
 from experiments.neural._networks import catalogued, known
@@ -189,7 +190,7 @@ def with_matrix(folder, largest):
     lines[1][5] = 21
     study = make_study(folder, {EXAMPLE: values()})
     columns = ["row", "column", "a", "c", "confusions_before", "confusions_after"]
-    study.results.write(matrix_name(), pd.DataFrame(lines, columns=columns))
+    study.results.write(matrix_name(OF_EFFECTS), pd.DataFrame(lines, columns=columns))
     return study
 
 
@@ -302,7 +303,7 @@ class TestPrint:
 
 def page_of(study):
     """The page, with its spaces and line ends made one."""
-    for stage in (make_tables, compare, write_page):
+    for stage in (make_tables, compare, partial(write_page, examples=[EXAMPLE])):
         stage(study.results)
     return " ".join((study.results.folder / "page.md").read_text().split())
 
@@ -378,7 +379,7 @@ def with_all_methods(folder):
     study = study_of_all(folder, names=names)
     columns = ["row", "column", "a", "c", "confusions_before", "confusions_after"]
     lines = [[i, j, float(i == j), 0.1, 20, 20] for i in CLASS_NAMES for j in CLASS_NAMES]
-    study.results.write(matrix_name(), pd.DataFrame(lines, columns=columns))
+    study.results.write(matrix_name(OF_EFFECTS), pd.DataFrame(lines, columns=columns))
     return study
 
 
