@@ -146,7 +146,7 @@ def _(study: Study) -> Answer:
     r = own["a"].corr(own["change"].abs(), "spearman")
     # Fisher's transformation, with the variance of a rank correlation.
     low, high = np.tanh(np.arctanh(r) + np.array([-1.96, 1.96]) * np.sqrt(1.06 / (len(own) - 3)))
-    return r > 0, f"Spearman's correlation {r:.2f} ({low:.2f} to {high:.2f}), {len(own)} pairs"
+    return low > 0, f"Spearman's correlation {r:.2f} ({low:.2f} to {high:.2f}), {len(own)} pairs"
 
 
 @_claim("3", f"{OF_EFFECTS}: with the largest off-diagonal a_ij fewer of class i are taken for j")
