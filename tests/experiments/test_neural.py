@@ -1,13 +1,13 @@
 """The experiment on networks: reading, dividing, fitting, and what is recognised."""
 
 import pickle
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from experiments._shared.measures import MEASURES
 from experiments.neural._claims import claims
 from experiments.neural._compare import against_print, paper_names
 from experiments.neural._example import (
@@ -25,8 +25,9 @@ from experiments.neural._methods import METHODS, PAPER_METHODS, names_of
 from experiments.neural._networks import Entry, Network, Part, find_networks, known, read_network
 from experiments.neural._printed import printed
 from experiments.neural._results import Results
-from experiments.neural._study import FAMILIES, Mean, Share, Study
+from experiments.neural._study import FAMILIES, Mean, Share
 from experiments.neural._tables import as_printed
+from neural_rows import make_study
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold, train_test_split
@@ -183,36 +184,12 @@ class TestMethods:
         assert settings["lam"][0] == pytest.approx(9900 * 0.01)
 
 
-def write_rows(folder, losses, about=None):
-    """Results of networks with logits whose measures are all the given numbers."""
-    results = Results(folder)
-    lines = [
-        [network, method, measure, value]
-        for network, values in losses.items()
-        for method, value in values.items()
-        for measure in MEASURES
-    ]
-    results.write(
-        "rows.csv", pd.DataFrame(lines, columns=["network", "method", "measure", "value"])
-    )
-    columns = ["source", "kind", "n_classes", "n_fit", "n_test", "logits", "divided_here", "sha256"]
-    networks = [
-        [name, *(about or {}).get(name, [name, "network", 10, 5000, 10_000, 1, 0, ""])]
-        for name in losses
-    ]
-    fits = [[*pair, "paper", 1.0, 1, ""] for pair in {tuple(line[:2]) for line in lines}]
-    columns_of_fits = ["network", "method", "grid", "seconds", "megabytes", "identity_share"]
-    results.write("fits.csv", pd.DataFrame(fits, columns=columns_of_fits))
-    results.write("networks.csv", pd.DataFrame(networks, columns=["network", *columns]))
-    return Study(results)
-
-
 class TestStudy:
     def test_networks_of_one_source_count_once(self, tmp_path):
         values = dict.fromkeys(PAPER_METHODS, 1.0)
-        about = {name: ["same", "network", 10, 5000, 10_000, 1, 0, ""] for name in ("one", "two")}
+        about = {name: {"source": "same"} for name in ("one", "two")}
         losses = {"one": {**values, "TempS": 0.2}, "two": {**values, "TempS": 0.4}, "three": values}
-        study = write_rows(tmp_path, losses, about)
+        study = make_study(tmp_path, losses, about)
         table = study.by_source("log-loss", FAMILIES["paper"])
         assert list(table.index) == ["same", "three"]
         assert table.loc["same", "TempS"] == pytest.approx(0.3)
@@ -222,14 +199,14 @@ class TestStudy:
         assert str(Mean((0.01, 0.03))) == "+2.00 % (-10.71 to +14.71 %)"
 
     def test_claims_without_rows_are_not_answered(self, tmp_path):
-        study = write_rows(tmp_path, {"one": {"Uncal": 1.0}})
+        study = make_study(tmp_path, {"one": {"Uncal": 1.0}})
         table = claims(study)
         assert set(table["holds"]) <= {"", "yes", "no"}
         assert (table["numbers"] == "not run").any()
 
     def test_reductions_are_relative(self, tmp_path):
         values = {"Uncal": 1.0, "MS-ODIR": 0.6}
-        study = write_rows(tmp_path, {"one": values, "two": {"Uncal": 2.0, "MS-ODIR": 1.6}})
+        study = make_study(tmp_path, {"one": values, "two": {"Uncal": 2.0, "MS-ODIR": 1.6}})
         found = study.reduction("MS-ODIR", "Uncal", "log-loss", study.chosen())
         assert found.value == pytest.approx(0.3)
 
@@ -238,8 +215,8 @@ class TestPrint:
     def test_the_authors_files_are_known_by_their_hash(self, tmp_path):
         files = printed("files")
         first = files.iloc[0]
-        line = ["s", "network", 10, 5000, 10_000, 1, 0, first["sha256"]]
-        study = write_rows(tmp_path, {"renamed": {"TempS": 0.3}}, {"renamed": line})
+        line = {"sha256": first["sha256"]}
+        study = make_study(tmp_path, {"renamed": {"TempS": 0.3}}, {"renamed": line})
         assert paper_names(study) == {"renamed": first["network"]}
         table = against_print(study)
         own = table[(table["measure"] == "log-loss") & (table["method"] == "TempS")]
@@ -248,16 +225,16 @@ class TestPrint:
         assert own["verdict"].tolist() == ["more than expected"]
 
     def test_the_others_by_name_and_loss(self, tmp_path):
-        study = write_rows(
+        study = make_study(
             tmp_path, {"c10_convnet": {"Uncal": 0.390983}, "c100_convnet": {"Uncal": 0.5}}
         )
         assert paper_names(study) == {"c10_convnet": "c10_convnet"}
 
     def test_table_s21_is_compared_too(self, tmp_path):
         first = printed("files").iloc[0]
-        line = ["s", "network", 10, 5000, 10_000, 1, 0, first["sha256"]]
+        line = {"sha256": first["sha256"]}
         losses = {"renamed": {"MS-ODIR": 0.2, "MS-ODIR-zero": 0.2}}
-        table = against_print(write_rows(tmp_path, losses, {"renamed": line}))
+        table = against_print(make_study(tmp_path, losses, {"renamed": line}))
         own = table[table["table"] == "S21"]
         assert own["method"].tolist() == ["MS-ODIR", "MS-ODIR-zero"]
         assert set(own["verdict"]) <= {"as expected", "more than expected"}
@@ -317,10 +294,13 @@ class TestExample:
         right = [(p.argmax(axis=1) == look.y).sum() for p in (look.before, look.after["Dir-ODIR"])]
         assert right[1] - right[0] == fixed - created
 
-    def test_the_matrix_is_enough_to_draw_figure_2(self, kept):
+    def test_the_matrix_is_enough_to_draw_figure_2(self, kept, tmp_path):
         results, network = kept
-        write_rows(results.folder, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)})
-        drawn = pictures(results, [Example("absent", Path("absent")), Example(EXAMPLE, Path("no"))])
+        shutil.copytree(results.folder, tmp_path, dirs_exist_ok=True)
+        study = make_study(tmp_path, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)})
+        drawn = pictures(
+            study.results, [Example("absent", Path("absent")), Example(EXAMPLE, Path("no"))]
+        )
         assert set(drawn) == {"2b", "2c"}
         look = look_at(network, results.read("choices.csv"))
         canonical = look.map.canonical_parameters()
@@ -351,9 +331,10 @@ class TestExample:
         assert examples_among(found[:3])[0].class_names[2] == "class 2"
         assert examples_among(found[:2]) == ()
 
-    def test_claims_about_it_are_answered(self, kept):
+    def test_claims_about_it_are_answered(self, kept, tmp_path):
         results, _ = kept
-        table = claims(write_rows(results.folder, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)}))
+        shutil.copytree(results.folder, tmp_path, dirs_exist_ok=True)
+        table = claims(make_study(tmp_path, {EXAMPLE: dict.fromkeys(PAPER_METHODS, 0.5)}))
         own = table[table["text"].str.startswith(f"{EXAMPLE}")]
         assert len(own) == 6
         assert "not run" not in set(own["numbers"])
