@@ -146,23 +146,21 @@ def runs_away(objective: _Convex, step: FloatArray, promised: float) -> bool:
     )
 
 
-_Look = Callable[[FloatArray], _Point]
-
-
 def _line_search(
-    objective: _Convex, look: _Look, point: _Point, step: FloatArray
+    objective: _Convex, look: "_ExactSteps | _StepsByProducts", point: _Point, step: FloatArray
 ) -> tuple[_Point | None, int]:
     """The whole of ``step``, or the first of shrinking parts that lowers the objective enough.
 
     Returns the point reached, if any, and the passes spent. After the first failure no part moves
     a logit out of all proportion: a step into a flat direction can be longer than many halvings.
+    Nor is any looked at with its Hessian, which most of them would form for nothing.
     """
     slope = float(point.gradient @ step)
     # Rounding errors of a loss are those of its largest terms, and probabilities near one.
     slack = _ROUNDING * max(abs(point.loss), 1.0)
     length = 1.0
     for trial in range(1, _HALVINGS + 1):
-        reached = look(point.params + length * step)
+        reached = look(point.params + length * step, in_full=trial == 1)
         if reached.loss <= point.loss + _ARMIJO * length * slope + slack:
             return reached, trial + (trial > 1)
         length = min(0.5, _FAR / objective.reach(step)) if trial == 1 else 0.5 * length
@@ -177,26 +175,27 @@ class _ExactSteps:
         self._solve: _Linear | None = None
         self._promised = np.inf
 
-    def __call__(self, params: FloatArray) -> _Point:
+    def __call__(self, params: FloatArray, *, in_full: bool = True) -> _Point:
         hessian: FloatArray | None = None
         # With two classes the Hessian is next to nothing on top of the gradient.
-        reuse = isinstance(self.objective, Objective) and self._promised <= _NEAR
-        if reuse:
+        separate = isinstance(self.objective, Objective)
+        reuse = separate and self._promised <= _NEAR
+        if reuse or (separate and not in_full):
             loss, gradient = self.objective.loss_and_gradient(params)
         else:
             at = self.objective.second_order(params)
             loss, gradient, hessian = at.loss, at.gradient, at.hessian
 
         def newton_step() -> tuple[FloatArray, int]:
-            n_passes = 0
-            if hessian is None and self._solve is not None:
+            if reuse and self._solve is not None:
                 step = self._solve(-gradient)
                 promised = -0.5 * float(gradient @ step)
                 if promised <= _WORTH_KEEPING * self._promised:
                     self._promised = promised
-                    return step, n_passes
-                n_passes = 1
-            bent = self.objective.second_order(params).hessian if hessian is None else hessian
+                    return step, 0
+            bent, n_passes = hessian, 0
+            if bent is None:
+                bent, n_passes = self.objective.second_order(params).hessian, 1
             self._solve = factorised(self.objective, bent)
             step = self._solve(-gradient)
             self._promised = -0.5 * float(gradient @ step)
@@ -238,7 +237,8 @@ class _StepsByProducts:
         self._precondition: Preconditioner | None = None
         self._promised = np.inf
 
-    def __call__(self, params: FloatArray) -> _Point:
+    def __call__(self, params: FloatArray, *, in_full: bool = True) -> _Point:
+        del in_full
         model = self.objective.local_model(params, self._precision)
         return _Point(params, model.loss, model.gradient, lambda: self._newton_step(model))
 
