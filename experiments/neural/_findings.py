@@ -23,7 +23,7 @@ __all__ = [
 _GRIDS = {
     "paper": "the paper's whole grids",
     "9 x 5": "9 values of lambda and 5 of mu for ODIR and the paper's whole list for L2",
-    "3 x 2": "3 values of lambda and 2 of mu for ODIR and 3 for L2",
+    "2 x 1": "2 values of lambda and 1 of mu for ODIR and 2 for L2, solved to 1e-6,",
     "quick": "3 values of lambda and 2 of mu for ODIR and 3 for L2, as a trial only",
 }
 _OUTLIER = 0.5

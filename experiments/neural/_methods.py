@@ -103,7 +103,11 @@ def _searched(name: str, make: Callable[..., Any], penalty: Penalty) -> Fit:
     def fit(network: Network, grid: Grid) -> Fitted:
         k, scale = network.n_classes, _best_scale(network)
         calibrator = make(
-            penalty=penalty, input_scale=scale, classes=np.arange(k), clip=_clip(scale)
+            penalty=penalty,
+            input_scale=scale,
+            classes=np.arange(k),
+            clip=_clip(scale),
+            tol=grid.tol,
         )
         folds = KFold(_FOLDS, shuffle=True, random_state=_SEED)
         search = CalibratorCV(calibrator, grid.settings(penalty, k), cv=folds)

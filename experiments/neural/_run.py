@@ -86,7 +86,7 @@ def _guess(entry: Entry, grid: str) -> float:
     draws = 22.0 if entry.has_logits else 8.0
     if grid == "quick":
         return draws / 5
-    share = {"paper": 3.0, "3 x 2": 0.2}.get(grid, 1.0)
+    share = {"paper": 3.0, "2 x 1": 0.4}.get(grid, 1.0)
     return draws + share * 100.0 * float((entry.n_classes / 100) ** 1.5)
 
 

@@ -172,7 +172,7 @@ class TestMethods:
             (20, False, "paper"),
             (100, False, "9 x 5"),
             (100, True, "paper"),
-            (1000, False, "3 x 2"),
+            (1000, False, "2 x 1"),
         ],
     )
     def test_grids_by_the_number_of_classes(self, k, full, expected):
