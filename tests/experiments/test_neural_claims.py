@@ -224,6 +224,9 @@ class TestTargets:
         study.results.write("failures.csv", failed)
         assert targets(study)["reached"].tolist() == ["no"]
         assert targets(study)["why"].tolist() == ["VecS on large: no memory"]
+        study.results.write("failures.csv", failed.assign(reason="left out: too slow"))
+        assert targets(study)["reached"].tolist() == ["yes"]
+        assert "VecS on large left out: too slow" in targets(study)["numbers"].item()
 
 
 class TestPrint:
