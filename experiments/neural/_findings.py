@@ -92,10 +92,11 @@ def _gains(study: Study) -> Iterator[_Gained]:
 
 def _most_gained(gained: _Gained) -> str:
     """What Dir-ODIR gains, and who gains most of those that are on the same files."""
+    everywhere = gained.by_method["Dir-ODIR"][0].n
     means = {
         method: less.value
-        for method, (_, less) in gained.by_method.items()
-        if not METHODS[method].needs_logits
+        for method, (wins, less) in gained.by_method.items()
+        if not METHODS[method].needs_logits and wins.n == everywhere
     }
     best = max(means, key=lambda method: means[method])
     told = (
