@@ -127,9 +127,8 @@ def _large(study: Study) -> Iterator[Line]:
         for method, about in METHODS.items()
         if (logits or not about.needs_logits) and (network, method) not in known
     ]
-    what = (
-        f"k = {_LARGE}, small grid: every method within {_SECONDS // 60} minutes and 4 GB, or out"
-    )
+    within = f"within {_SECONDS // 60} minutes and 4 GB, or left out"
+    what = f"k = {_LARGE}, small grid: every method {within}"
     yield [what, _yes(not reasons), told, "; ".join(reasons)]
 
 
