@@ -141,7 +141,7 @@ def test_two_files_of_one_name_are_refused(tmp_path):
         (100, True, True, 330),
         (100, True, False, 110),
         (155, True, False, 200),
-        (1000, True, False, 620),
+        (1000, True, False, 1330),
     ],
 )
 def test_times_are_guessed_within_half(k, has_logits, full, seconds):
