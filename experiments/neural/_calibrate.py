@@ -21,12 +21,14 @@ from ._methods import METHODS, Fitted, Map
 from ._networks import Entry, Network, read_network
 from ._printed import name_by_hash
 
-__all__ = ["DRAWS", "QUICK_DRAWS", "calibrate", "setting_of"]
+__all__ = ["COMPLAINTS", "DRAWS", "QUICK_DRAWS", "calibrate", "setting_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
 DRAWS = 10_000
 QUICK_DRAWS = 200
+COMPLAINTS = ("not_converged", "at_infinity")
+"""What solvers may have to say."""
 _SEED = 0
 
 
@@ -85,7 +87,7 @@ def _run(cache: Cache, network: Network, method: str, grid: Grid, setting: Setti
 
 def _complaints(told: list[warnings.WarningMessage]) -> dict[str, list[str]]:
     """What solvers said, once each; choices at the edge of a grid are in the tables anyway."""
-    found: dict[str, list[str]] = {"not_converged": [], "at_infinity": []}
+    found: dict[str, list[str]] = {kind: [] for kind in COMPLAINTS}
     for message in dict.fromkeys(
         str(one.message) for one in told if issubclass(one.category, ConvergenceWarning)
     ):

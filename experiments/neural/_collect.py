@@ -9,6 +9,7 @@ import pandas as pd
 from dircal import metrics, paired_comparison
 from experiments._shared.files import read_json
 
+from ._calibrate import COMPLAINTS
 from ._example import Example, keep_example
 from ._files import Cache, Setting
 from ._methods import METHODS, left_out, names_of
@@ -24,12 +25,10 @@ _AGAINST = {
 }
 """What a method is compared with beside temperature scaling, row by row."""
 
-_COMPLAINTS = ("not_converged", "at_infinity")
-
 Lines = list[list[Any]]
 
 
-def all_names(network: Network) -> list[str]:
+def all_names(network: Network | Entry) -> list[str]:
     """Methods that can be fitted on a network, with those that come along."""
     return [one for name in names_of(network) for one in (name, *METHODS[name].also)]
 
@@ -76,7 +75,7 @@ def collect(
         for name, outcome in found.items()
     ]
     columns = [*key, "grid", "seconds", "seconds_with_measures", "megabytes", "identity_share"]
-    columns += ["versions", "draws", *_COMPLAINTS]
+    columns += ["versions", "draws", *COMPLAINTS]
     results.add("fits.csv", fits, columns, key)
 
 
@@ -90,7 +89,7 @@ def _about(outcome: dict[str, Any]) -> list[str]:
 def _complaints(outcome: dict[str, Any]) -> list[str]:
     """How many of each kind; early outcomes do not say."""
     told = outcome.get("complaints", {})
-    return [str(len(told[kind])) if kind in told else "" for kind in _COMPLAINTS]
+    return [str(len(told[kind])) if kind in told else "" for kind in COMPLAINTS]
 
 
 def _note_network(results: Results, network: Network, entry: Entry) -> None:

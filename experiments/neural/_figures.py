@@ -40,14 +40,15 @@ def pictures(results: Results, examples: Sequence[Example]) -> dict[str, Picture
 
 
 def _of_rows(results: Results, example: Example) -> dict[str, Picture]:
-    """Figures 1 and S12, and 2b and 2c of the same network."""
+    """Figures 1 and S12."""
     if not example.path.exists():
         return {}
     network = read_network(example.path)
     look = look_at(network, results.read("choices.csv"), example.class_names)
     if look is None:
         return {}
-    return network_pictures(look.y, look.before, look.after, look.map, look.class_names)
+    drawn = network_pictures(look.y, look.before, look.after, look.map, look.class_names)
+    return {name: drawn[name] for name in ("1", "s12")}
 
 
 def _of_matrix(table: pd.DataFrame) -> dict[str, Picture]:

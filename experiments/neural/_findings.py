@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ._calibrate import DRAWS
+from ._grids import GRIDS
 from ._methods import METHODS, PAPER_METHODS
 from ._networks import known
 from ._study import FAMILIES, Mean, Share, Study
@@ -20,12 +21,6 @@ __all__ = [
     "tell_outliers",
 ]
 
-_GRIDS = {
-    "paper": "the paper's whole grids",
-    "9 x 5": "9 values of lambda and 5 of mu for ODIR and the paper's whole list for L2",
-    "2 x 1": "2 values of lambda and 1 of mu for ODIR and 2 for L2, solved to 1e-6,",
-    "quick": "3 values of lambda and 2 of mu for ODIR and 3 for L2, as a trial only",
-}
 _OUTLIER = 0.5
 _MEASURES = ("log-loss", "cw-ECE")
 
@@ -156,7 +151,7 @@ def tell_grids(study: Study) -> list[str]:
     lines = []
     for grid, own in sorted(fits.groupby("grid"), key=lambda pair: pair[1]["n_classes"].min()):
         numbers = _and(map(str, sorted(set(own["n_classes"]))))
-        lines.append(f"{_GRIDS.get(str(grid), grid)} with {numbers} classes ({_count(own)})")
+        lines.append(f"{GRIDS[str(grid)].told} with {numbers} classes ({_count(own)})")
     return lines
 
 

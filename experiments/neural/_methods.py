@@ -21,7 +21,7 @@ from dircal import (
 )
 
 from ._grids import Grid
-from ._networks import Network
+from ._networks import Entry, Network
 
 __all__ = [
     "GENERAL",
@@ -88,21 +88,21 @@ class Method:
     """With more it takes longer than ten minutes, and is left out."""
 
 
-def names_of(network: Network) -> Iterator[str]:
+def names_of(network: Network | Entry) -> Iterator[str]:
     """Methods that can be fitted on a network; those that come along with others are not named."""
     for name, method in METHODS.items():
         if _applies(method, network) and network.n_classes <= method.most_classes:
             yield name
 
 
-def left_out(network: Network) -> Iterator[tuple[str, str]]:
+def left_out(network: Network | Entry) -> Iterator[tuple[str, str]]:
     """Methods that are not tried on so many classes, and why."""
     for name, method in METHODS.items():
         if _applies(method, network) and network.n_classes > method.most_classes:
             yield name, f"{LEFT_OUT}: beyond {method.most_classes} classes it takes over 10 minutes"
 
 
-def _applies(method: Method, network: Network) -> bool:
+def _applies(method: Method, network: Network | Entry) -> bool:
     return network.has_logits or not method.needs_logits
 
 

@@ -12,7 +12,7 @@ from ._collect import all_names, collect
 from ._example import Example
 from ._files import Cache, Setting
 from ._methods import METHODS, names_of
-from ._networks import Entry, read_network
+from ._networks import Entry
 from ._results import Results
 
 __all__ = ["STAGES", "Plan", "run"]
@@ -59,11 +59,11 @@ def run(plan: Plan, console: Console) -> None:
 
 
 def _is_open(entry: Entry, done: set[tuple[str, str]]) -> bool:
-    return any((entry.name, name) not in done for name in all_names(read_network(entry.path)))
+    return any((entry.name, name) not in done for name in all_names(entry))
 
 
 def _calibrate(plan: Plan, entry: Entry, clock: Clock, expected: float) -> None:
-    names = list(names_of(read_network(entry.path)))
+    names = list(names_of(entry))
     calls = [(plan.cache, entry, name, plan.quick) for name in names]
     for _ in run_all(calibrate, calls):
         clock.advance(expected / len(names))

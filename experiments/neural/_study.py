@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, t
+from scipy.stats import binomtest, sem, t
 
 from experiments._shared.ranking import Ranking
 
@@ -83,7 +83,7 @@ class Mean:
         n = len(self.values)
         if n < 2:
             return -np.inf, np.inf
-        reach = float(t.ppf(0.975, n - 1) * np.std(self.values, ddof=1) / np.sqrt(n))
+        reach = float(t.ppf(0.975, n - 1) * sem(self.values))
         return self.value - reach, self.value + reach
 
     def __str__(self) -> str:

@@ -28,6 +28,8 @@ else:
                 return importlib.import_module(f"dircal.{name}")
             public = vars(importlib.import_module("dircal._public"))
             if name in public:
+                # From now on the name is there, and nobody asks here again.
+                globals()[name] = public[name]
                 return public[name]
         raise AttributeError(f"module 'dircal' has no attribute {name!r}")
 

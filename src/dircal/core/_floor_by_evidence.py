@@ -79,8 +79,10 @@ def _level(rows: Rows) -> float:
     far the largest thing about it. Off-diagonal entries that the prior takes for independent would
     move a logit mostly by that mean.
     """
-    common = sum(float(chunk.weight @ chunk.scores.mean(axis=0) ** 2) for chunk in rows)
-    spread = sum(float(chunk.weight @ chunk.scores.var(axis=0)) for chunk in rows)
+    common = spread = 0.0
+    for chunk in rows:
+        common += float(chunk.weight @ chunk.scores.mean(axis=0) ** 2)
+        spread += float(chunk.weight @ chunk.scores.var(axis=0))
     return float(np.sqrt(spread / common)) if spread < common else 1.0
 
 
