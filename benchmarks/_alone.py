@@ -23,7 +23,8 @@ from _problems import FloatArray
 from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator, calibration_test
-from dircal.core import Full, LocalModel, Objective
+from dircal._core.model.objective import LocalModel, Objective
+from dircal._core.model.structure import Full
 
 __all__ = ["INPUTS", "LABELS", "TOL", "Say", "peak_gigabytes", "run_alone"]
 

@@ -9,7 +9,7 @@ from _report import Series, show_amount, show_ratio
 from _timing import race
 
 from dircal import DirichletCalibrator
-from dircal.core import Full
+from dircal._core.model.structure import Full
 
 __all__ = ["growth"]
 

@@ -8,17 +8,11 @@ from _problems import Problem, problems
 from _timing import Row, race
 
 from dircal import DirichletCalibrator, VectorScaling
-from dircal.core import (
-    Diagonal,
-    Full,
-    Objective,
-    Reader,
-    Rows,
-    Source,
-    Structure,
-    log_probability,
-    no_penalty,
-)
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.simplex import log_probability
+from dircal._core.model.objective import Objective
+from dircal._core.model.penalty import no_penalty
+from dircal._core.model.structure import Diagonal, Full, Structure
 
 __all__ = ["first_evaluation", "many_classes"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from dircal.core import LocalModel, LogisticObjective, Objective
+from dircal._core.model.logistic import LogisticObjective
+from dircal._core.model.objective import LocalModel, Objective
 
 __all__ = ["Passes", "count_passes"]
 

@@ -10,7 +10,9 @@ from _timing import Row, race
 from sklearn.calibration import _TemperatureScaling
 
 from dircal import TemperatureScaling
-from dircal.core import TINY, Reader, Rows, Source, learn_floor, log_probability
+from dircal._core.clip.by_likelihood import learn_floor
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.simplex import TINY, log_probability
 
 __all__ = ["default_against_sklearn", "logits_against_sklearn", "passes_by_classes", "worst_passes"]
 

@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 import dircal
-from dircal import calibrators, export, inference, metrics, persistence, plots, selection
-from dircal.persistence._schemas import SCHEMAS
+from dircal import calibrators, export, inference, io, metrics, plots, selection
+from dircal.io._schemas import SCHEMAS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dircal"
@@ -127,7 +127,7 @@ def test_functions_have_their_tests_and_pages(function):
     "function",
     [
         getattr(room, name)
-        for room in (persistence, export)
+        for room in (io, export)
         for name in room.__all__
         if inspect.isfunction(getattr(room, name))
     ],

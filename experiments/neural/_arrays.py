@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dircal.persistence import read_pickled_logits
+from dircal.io import read_pickled_logits
 from experiments._shared.files import reason
 
 __all__ = ["Arrays", "has_confidences_only", "read_arrays"]

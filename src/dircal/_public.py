@@ -14,7 +14,6 @@ from dircal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.explanation import Explanation
 from dircal.inference import (
     CalibrationTest,
     Comparison,
@@ -36,13 +35,14 @@ from dircal.inference import (
     rank_groups,
     score_test,
 )
-from dircal.parameters import (
+from dircal.io import load, save
+from dircal.maps import (
     CanonicalParameters,
+    Explanation,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,
 )
-from dircal.persistence import load, save
 from dircal.report import Report
 from dircal.selection import AutoCalibrator, CalibratedClassifier, CalibratorCV, OneVsRestCalibrator
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling, VectorScaling
-from dircal.core import _rows
+from dircal._core.data import chunks as _rows
 
 N, K = 3000, 4
 CALIBRATORS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dircal.core import grid_cells, smoothed
+from dircal._core.stats.smoothing import grid_cells, smoothed
 from dircal.metrics import debiased_squared_error, smooth_ece
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dircal.core import consistency_band, equal_width
+from dircal._core.stats.bands import consistency_band
+from dircal._core.stats.bins import equal_width
 from dircal.metrics import class_bins, class_ece
 from dircal.plots import ClasswiseReliabilityDisplay
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from dircal import (
-    CalibratorCV,
-    DirichletCalibrator,
-    IdentityCalibrator,
-    LinearParameters,
-)
+from dircal import CalibratorCV, DirichletCalibrator, IdentityCalibrator, LinearParameters
 from dircal.plots import ParametersDisplay
 
 

@@ -18,7 +18,7 @@ from dircal import (
     PlattCalibrator,
     TemperatureScaling,
 )
-from dircal.core import _rows
+from dircal._core.data import chunks as _rows
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.selection import _one_vs_rest
 

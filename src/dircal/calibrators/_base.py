@@ -14,11 +14,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._columns import Arguments
+from dircal._core.data.chunks import Reader, row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
-from dircal._validation import FITTING, LabelledScores, check_fit, check_option, check_scores
-from dircal.core import Reader, row_slices
 from dircal.exceptions import DircalWarning, warn
+from dircal.validation import (
+    FITTING,
+    Arguments,
+    LabelledScores,
+    check_fit,
+    check_option,
+    check_scores,
+)
 
 __all__ = [
     "AbstractCalibrator",

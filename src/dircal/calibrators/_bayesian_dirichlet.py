@@ -8,32 +8,22 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.bayes.evidence import fit_groups
+from dircal._core.bayes.mixture import Softening, levelled, uniform_share
+from dircal._core.bayes.posterior import Posterior
+from dircal._core.clip.by_evidence import SoftPrior, floor_by_evidence
+from dircal._core.clip.by_likelihood import LearnedFloor
+from dircal._core.data.chunks import Reader, Rows, log_of_floor, row_slices
+from dircal._core.data.simplex import rest_of_proba, softmax
+from dircal._core.model.penalty import GROUPS
+from dircal._core.model.structure import Full, Structure
+from dircal._core.optim.temperature import definite_temperature
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray
-from dircal._validation import LabelledScores, check_number, check_option
 from dircal.calibrators._base import column_order, limited_blas
 from dircal.calibrators._parametric_base import AbstractParametricCalibrator
 from dircal.calibrators._solver_base import Clip, choose_floor
-from dircal.core import (
-    GROUPS,
-    Full,
-    LearnedFloor,
-    Posterior,
-    Reader,
-    Rows,
-    Softening,
-    SoftPrior,
-    Structure,
-    definite_temperature,
-    fit_groups,
-    floor_by_evidence,
-    levelled,
-    log_of_floor,
-    rest_of_proba,
-    row_slices,
-    softmax,
-    uniform_share,
-)
-from dircal.parameters import LinearParameters
+from dircal.maps import LinearParameters
+from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
 

@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dircal._core.data.chunks import Rows
+from dircal._core.optim.newton import Solution
+from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale
-from dircal._validation import check_option
 from dircal.calibrators._binary_base import AbstractLogisticCalibrator
 from dircal.calibrators._solver_base import Clip
-from dircal.core import Rows, Solution, fit_logistic
+from dircal.validation import check_option
 
 __all__ = ["BetaCalibrator"]
 

@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from dircal._columns import Arguments
+from dircal._core.data.chunks import Reader, Rows, Source, log_of_floor, row_slices, used_part
+from dircal._core.data.simplex import TINY, as_given, log_softmax
+from dircal._core.model.logistic import log_odds, sigmoid
+from dircal._core.optim.newton import Solution, Status
 from dircal._typing import FloatArray, IntArray
-from dircal._validation import BINARY, LabelledScores
 from dircal.calibrators._base import AbstractMapCalibrator, Complaint, column_order
 from dircal.calibrators._solver_base import (
     Clip,
@@ -17,21 +19,7 @@ from dircal.calibrators._solver_base import (
     choose_floor,
     complaints_about,
 )
-from dircal.core import (
-    TINY,
-    Reader,
-    Rows,
-    Solution,
-    Source,
-    Status,
-    as_given,
-    log_odds,
-    log_of_floor,
-    log_softmax,
-    row_slices,
-    sigmoid,
-    used_part,
-)
+from dircal.validation import BINARY, Arguments, LabelledScores
 
 __all__ = ["AbstractBinaryCalibrator", "AbstractLogisticCalibrator", "AbstractScoreCalibrator"]
 

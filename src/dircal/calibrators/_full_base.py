@@ -1,12 +1,13 @@
 """What the calibrators with a full matrix share."""
 
-from dircal._validation import check_number
+from dircal._core.model.penalty import Penalty, off_diagonal
+from dircal._core.model.structure import Full, Structure
 from dircal.calibrators._linear_base import (
     AbstractLinearCalibrator,
     check_penalty,
     simple_penalty,
 )
-from dircal.core import Full, Penalty, Structure, off_diagonal
+from dircal.validation import check_number
 
 __all__ = ["AbstractFullCalibrator"]
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal._validation import check_integer, check_option
 from dircal.calibrators._binary_base import AbstractScoreCalibrator
+from dircal.validation import check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dircal._core.data.chunks import Reader
+from dircal._core.data.simplex import normalise, softmax
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractMapCalibrator
-from dircal.core import Reader, normalise, softmax
+from dircal.validation import LabelledScores
 
 __all__ = ["IdentityCalibrator"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from dircal._core.stats.isotonic import fit_isotonic
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal.calibrators._binary_base import AbstractScoreCalibrator
-from dircal.core import fit_isotonic
 
 __all__ = ["IsotonicCalibrator"]
 

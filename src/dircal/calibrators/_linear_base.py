@@ -7,27 +7,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from dircal._core.data.chunks import Reader, Rows, log_of_floor
+from dircal._core.data.simplex import softmax
+from dircal._core.model.objective import Objective
+from dircal._core.model.penalty import Penalty, l2, no_penalty
+from dircal._core.model.structure import Structure
+from dircal._core.optim.newton import Solution
+from dircal._core.optim.path import order_of_path, solve_path
+from dircal._core.optim.separation import solve
+from dircal._core.optim.temperature import fit_temperature
 from dircal._typing import FloatArray, IntArray
-from dircal._validation import LabelledScores, check_number, check_option
 from dircal.calibrators._base import limited_blas
 from dircal.calibrators._parametric_base import AbstractParametricCalibrator
 from dircal.calibrators._solver_base import Clip, choose_floor
-from dircal.core import (
-    Objective,
-    Penalty,
-    Reader,
-    Rows,
-    Solution,
-    Structure,
-    fit_temperature,
-    l2,
-    log_of_floor,
-    no_penalty,
-    order_of_path,
-    softmax,
-    solve,
-    solve_path,
-)
+from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["AbstractLinearCalibrator", "Clip", "check_penalty", "simple_penalty"]
 

@@ -7,36 +7,26 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.bayes.mixture import Softening
+from dircal._core.data.chunks import Reader, Rows, Source, log_of_floor
+from dircal._core.data.simplex import log_probability, log_softmax
+from dircal._core.model.structure import Structure
+from dircal._core.optim.newton import Solution, Status
+from dircal._core.stats.effects import Effects, measure_effects
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractMapCalibrator, Complaint, column_order
 from dircal.calibrators._solver_base import Clip, check_solver_options, complaints_about
-from dircal.core import (
-    Effects,
-    Reader,
-    Rows,
-    Softening,
-    Solution,
-    Source,
-    Status,
-    Structure,
-    log_of_floor,
-    log_probability,
-    log_softmax,
-    measure_effects,
-)
-from dircal.explanation import (
+from dircal.maps import (
+    CanonicalParameters,
     Explanation,
     FitRecord,
-    TemperatureComparison,
-    make_explanation,
-)
-from dircal.parameters import (
-    CanonicalParameters,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,
+    TemperatureComparison,
+    make_explanation,
 )
+from dircal.validation import LabelledScores
 
 __all__ = ["AbstractParametricCalibrator"]
 

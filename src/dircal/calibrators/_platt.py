@@ -5,10 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dircal._core.data.chunks import Rows
+from dircal._core.model.logistic import log_odds
+from dircal._core.optim.newton import Solution
+from dircal._core.optim.two_class import fit_logistic, tilt_of_targets
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._binary_base import AbstractLogisticCalibrator
 from dircal.calibrators._solver_base import Clip
-from dircal.core import Rows, Solution, fit_logistic, log_odds, tilt_of_targets
 
 __all__ = ["PlattCalibrator"]
 

@@ -2,11 +2,15 @@
 
 from typing import Literal
 
+from dircal._core.clip.by_likelihood import LearnedFloor, learn_floor
+from dircal._core.data.chunks import Rows
+from dircal._core.data.simplex import TINY
+from dircal._core.optim.newton import Status
+from dircal._core.optim.temperature import fit_temperature
 from dircal._typing import InputScale
-from dircal._validation import check_integer, check_number
 from dircal.calibrators._base import Complaint
-from dircal.core import TINY, LearnedFloor, Rows, Status, fit_temperature, learn_floor
 from dircal.exceptions import ConvergenceWarning
+from dircal.validation import check_integer, check_number
 
 __all__ = ["Clip", "check_solver_options", "choose_floor", "complaints_about"]
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from dircal._core.model.penalty import Penalty, no_penalty
+from dircal._core.model.structure import Scalar, Structure
 from dircal._typing import InputScale
 from dircal.calibrators._linear_base import AbstractLinearCalibrator, Clip
-from dircal.core import Penalty, Scalar, Structure, no_penalty
 
 __all__ = ["TemperatureScaling"]
 

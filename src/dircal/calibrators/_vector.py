@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
+from dircal._core.model.penalty import Penalty
+from dircal._core.model.structure import Diagonal, Structure
 from dircal._typing import InputScale
 from dircal.calibrators._linear_base import (
     AbstractLinearCalibrator,
@@ -10,7 +12,6 @@ from dircal.calibrators._linear_base import (
     check_penalty,
     simple_penalty,
 )
-from dircal.core import Diagonal, Penalty, Structure
 
 __all__ = ["VectorScaling"]
 

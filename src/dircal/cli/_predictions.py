@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dircal._columns import Arguments
-from dircal._labels import as_labels
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
-from dircal._validation import ROW_SUM_TOLERANCE, check_values, check_weight
 from dircal.calibrators import IdentityCalibrator
 from dircal.cli._selection import Choice, column_called, columns_of_classes
 from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
 from dircal.exceptions import DircalWarning, warn
+from dircal.validation import ROW_SUM_TOLERANCE, Arguments, as_labels, check_values, check_weight
 
 __all__ = ["Predictions", "Source", "arguments_of", "open_source", "read_predictions"]
 

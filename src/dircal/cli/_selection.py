@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dircal._columns import label_text, match_names, show
 from dircal._typing import LabelArray
 from dircal.cli.tables import AbstractTable
+from dircal.validation import label_text, match_names, show
 
 __all__ = ["Choice", "ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
 

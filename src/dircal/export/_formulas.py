@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.data.simplex import ROUNDING, TINY
+from dircal._core.model.structure import Diagonal, Scalar
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
     BetaCalibrator,
@@ -21,7 +23,6 @@ from dircal.calibrators import (
 from dircal.calibrators._base import AbstractCalibrator, column_order
 from dircal.calibrators._binary_base import AbstractBinaryCalibrator
 from dircal.calibrators._linear_base import AbstractLinearCalibrator
-from dircal.core import ROUNDING, TINY, Diagonal, Scalar
 from dircal.export._expression import (
     Choose,
     Columns,

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._files import write_whole
-from dircal._validation import check_option
 from dircal._version import __version__
 from dircal.export._expression import (
     Binary,
@@ -30,6 +29,7 @@ from dircal.export._extras import need
 from dircal.export._formulas import expression_of
 from dircal.export._labels import plain_labels
 from dircal.export._single import single_expression
+from dircal.validation import check_option
 
 __all__ = ["to_onnx"]
 

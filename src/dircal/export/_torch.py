@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dircal._core.model.structure import Diagonal, Scalar
 from dircal._files import write_whole
-from dircal._validation import check_option
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
     BetaCalibrator,
@@ -18,13 +18,13 @@ from dircal.calibrators import (
 )
 from dircal.calibrators._base import column_order
 from dircal.calibrators._linear_base import AbstractLinearCalibrator
-from dircal.core import Diagonal, Scalar
 from dircal.export._extras import need
 from dircal.export._formulas import expression_of, steps_inside
 from dircal.export._labels import plain_labels
 from dircal.export._single import single_expression
-from dircal.persistence._file import from_bytes, to_bytes
+from dircal.io._file import from_bytes, to_bytes
 from dircal.selection import AutoCalibrator, CalibratorCV, OneVsRestCalibrator
+from dircal.validation import check_option
 
 __all__ = ["from_torch", "to_torch"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dircal.core import ROUNDING
+from dircal._core.data.simplex import ROUNDING
 
 __all__ = [
     "AbstractCalibratorModule",

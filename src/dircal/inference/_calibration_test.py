@@ -6,11 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dircal._parameter_checks import check_random_state
+from dircal._core.stats.null_resampling import errors_of_classes, errors_of_one_curve
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import check_confidence, check_integer, check_option
-from dircal.core import errors_of_classes, errors_of_one_curve
 from dircal.metrics import BinTable
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import (
@@ -22,6 +20,7 @@ from dircal.metrics._bins_base import (
     curves_of_confidence,
     tabulate_all,
 )
+from dircal.validation import check_confidence, check_integer, check_option, check_random_state
 
 __all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from dircal._columns import show
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.inference._comparison_base import UNCALIBRATED
 from dircal.selection._base import check_calibrator
+from dircal.validation import show
 
 __all__ = ["agree_on_classes", "check_calibrators"]
 

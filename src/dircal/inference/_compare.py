@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dircal._parameter_checks import check_random_state
 from dircal._progress import Progress
 from dircal._typing import ArrayLike
-from dircal._validation import check_fit
 from dircal.calibrators import IdentityCalibrator
 from dircal.exceptions import warn
 from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
@@ -17,6 +15,7 @@ from dircal.inference._measure_base import Measure, check_drawing, check_measure
 from dircal.inference._table_base import label_of, tabulate_measures
 from dircal.selection._cross_fit_base import cross_fit, scored_rows
 from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits
+from dircal.validation import check_fit, check_random_state
 
 __all__ = ["compare"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import FloatArray
-from dircal._validation import check_option
+from dircal.validation import check_option
 
 __all__ = ["UNCALIBRATED", "Comparison", "ComparisonRow"]
 

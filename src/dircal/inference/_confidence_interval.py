@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dircal._parameter_checks import check_random_state
 from dircal._typing import ArrayLike
 from dircal.inference._measure_base import check_drawing, check_measure_with_interval
 from dircal.inference._resampling_base import draw_together, range_of
+from dircal.validation import check_random_state
 
 __all__ = ["ConfidenceInterval", "confidence_interval"]
 

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dircal._core.stats.confidence import ConfidenceDistribution, OfAbsoluteGaps, OfMean, OfShifted
 from dircal._typing import FloatArray
-from dircal.core import ConfidenceDistribution, OfAbsoluteGaps, OfMean, OfShifted
 
 __all__ = ["Draws", "GapDraws", "MeanDraws", "OtherDraws"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dircal import metrics
 from dircal._typing import ArrayLike
-from dircal._validation import check_integer, check_number
+from dircal.validation import check_integer, check_number
 
 __all__ = ["Measure", "check_drawing", "check_measure", "check_measure_with_interval"]
 

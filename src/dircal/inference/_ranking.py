@@ -6,9 +6,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from dircal._parameter_checks import check_ranks, check_table
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import check_integer, check_number, check_option
+from dircal.validation import check_integer, check_number, check_option, check_ranks, check_table
 
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman", "rank_groups"]
 

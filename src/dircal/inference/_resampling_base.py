@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dircal._core.stats.bootstrap import bootstrap_sums
+from dircal._core.stats.confidence import ConfidenceDistribution, interval_of, two_sided
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, LabelArray
-from dircal.core import ConfidenceDistribution, bootstrap_sums, interval_of, two_sided
 from dircal.inference._draws_base import Draws, OtherDraws
 from dircal.inference._measure_base import Measure
 from dircal.inference._sums_base import BUILDERS, Summed

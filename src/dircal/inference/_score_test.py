@@ -6,20 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dircal._parameter_checks import check_random_state
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.losses import LOSS_CLIP
+from dircal._core.data.simplex import log_probability
+from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import check_integer, check_number, check_predictions
 from dircal.calibrators._base import column_order, limited_blas
-from dircal.core import (
-    LOSS_CLIP,
-    Reader,
-    Rows,
-    Source,
-    adjust_holm,
-    log_probability,
-    scores_at_identity,
-)
+from dircal.validation import check_integer, check_number, check_predictions, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
 

@@ -9,16 +9,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dircal import metrics
+from dircal._core.data.losses import confidence_and_hits, log_losses, squared_errors
+from dircal._core.stats.bins import debiased_squares
+from dircal._core.stats.smoothing import grid_cells, smooth_error, smoothed
 from dircal._typing import FloatArray, IntArray
-from dircal.core import (
-    confidence_and_hits,
-    debiased_squares,
-    grid_cells,
-    log_losses,
-    smooth_error,
-    smoothed,
-    squared_errors,
-)
 from dircal.inference._draws_base import Draws, GapDraws, MeanDraws, OtherDraws
 from dircal.metrics._base import Predictions
 from dircal.metrics._bins_base import Curves, curves_over, make_bins

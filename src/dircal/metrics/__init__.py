@@ -1,6 +1,6 @@
 """Measures of probabilities: (y_true, y_prob) in, one number out."""
 
-from dircal.core import BinTable
+from dircal._core.stats.bins import BinTable
 from dircal.metrics._accuracy import accuracy
 from dircal.metrics._bins_base import class_bins, confidence_bins, confidence_bins_from_confidence
 from dircal.metrics._brier_score import brier_score

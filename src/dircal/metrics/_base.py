@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal._columns import show
+from dircal._core.data.chunks import Reader, row_slices, used_part
+from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal._validation import LabelledScores, check_predictions
-from dircal.core import ROUNDING, Reader, normalise_beyond_rounding, row_slices, used_part
+from dircal.validation import LabelledScores, check_predictions, show
 
 __all__ = ["Block", "Predictions", "read_predictions"]
 

@@ -9,19 +9,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.data.chunks import row_slices
+from dircal._core.data.losses import confidence_and_hits
+from dircal._core.stats.bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
 from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal._validation import check_confidence, check_integer, check_option
-from dircal.core import (
-    Bins,
-    BinTable,
-    confidence_and_hits,
-    equal_mass,
-    equal_width,
-    paper_table,
-    row_slices,
-    tabulate,
-)
 from dircal.metrics._base import Predictions, read_predictions
+from dircal.validation import check_confidence, check_integer, check_option
 
 __all__ = [
     "Binning",

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from dircal._core.data.losses import squared_errors
 from dircal._typing import ArrayLike
-from dircal._validation import check_option
-from dircal.core import squared_errors
 from dircal.metrics._base import read_predictions
+from dircal.validation import check_option
 
 __all__ = ["brier_score"]
 

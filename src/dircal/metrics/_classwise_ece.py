@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_option
 from dircal.metrics._bins_base import Binning, Strategy, class_bins
+from dircal.validation import check_option
 
 __all__ = ["classwise_ece"]
 

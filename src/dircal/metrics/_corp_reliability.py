@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dircal._core.stats.isotonic import fit_isotonic
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.core import fit_isotonic
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Over, curves_over
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dircal._core.stats.bins import debiased_squares
 from dircal._typing import ArrayLike, FloatArray
-from dircal.core import debiased_squares
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Over, Strategy, curves_over, make_bins
 

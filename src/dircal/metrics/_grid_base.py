@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dircal._core.stats.smoothing import grid_cells
 from dircal._typing import FloatArray
-from dircal.core import grid_cells
 from dircal.metrics._bins_base import Curves
 
 __all__ = ["residuals_on_grid"]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from dircal._core.data.losses import log_losses
 from dircal._typing import ArrayLike
-from dircal.core import log_losses
 from dircal.metrics._base import read_predictions
 
 __all__ = ["log_loss"]

@@ -6,15 +6,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dircal._core.data.losses import log_losses, squared_errors
+from dircal._core.stats.paired import paired_difference
 from dircal._progress import Progress
 from dircal._typing import ArrayLike
-from dircal._validation import check_option
-from dircal.core import log_losses, paired_difference, squared_errors
 from dircal.exceptions import warn
 from dircal.metrics._base import Predictions, read_predictions
 from dircal.selection._base import check_calibrator, take_rows
 from dircal.selection._cross_fit_base import cross_fit, scored_rows
 from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits, used_rows
+from dircal.validation import check_option
 
 __all__ = ["LossDecomposition", "loss_decomposition"]
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_option
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import (
     Binning,
@@ -14,6 +13,7 @@ from dircal.metrics._bins_base import (
     pooled_curves,
     tabulate_all,
 )
+from dircal.validation import check_option
 
 __all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dircal._core.stats.smoothing import smooth_error
 from dircal._typing import ArrayLike
-from dircal.core import smooth_error
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Over, curves_over
 from dircal.metrics._grid_base import residuals_on_grid

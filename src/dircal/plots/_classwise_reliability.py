@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_integer
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame
@@ -24,6 +23,7 @@ from dircal.plots._curves_base import (
 )
 from dircal.plots._names_base import check_chosen, drawn, names_of
 from dircal.plots._style_base import house_style, panel_axes
+from dircal.validation import check_integer
 
 __all__ = ["ClasswiseReliabilityDisplay"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from dircal._core.stats.bands import consistency_band
+from dircal._core.stats.bins import Bins, BinTable
 from dircal._typing import FloatArray
-from dircal._validation import check_number, check_option
-from dircal.core import Bins, BinTable, consistency_band
 from dircal.metrics._base import Predictions
 from dircal.metrics._bins_base import (
     Binning,
@@ -20,6 +20,7 @@ from dircal.metrics._bins_base import (
 )
 from dircal.plots._base import Frame, make_frame
 from dircal.plots._style_base import BAR, GAP, GREY, INK
+from dircal.validation import check_number, check_option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.data.simplex import softmax
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators._base import AbstractCalibrator
-from dircal.core import softmax
-from dircal.parameters import AbstractParameters, CanonicalParameters
+from dircal.maps import AbstractParameters, CanonicalParameters
 
 __all__ = ["apply_map", "canonical_of", "check_map", "classes_of", "probabilities_of"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from dircal._columns import show
 from dircal._typing import LabelArray
+from dircal.validation import show
 
 __all__ = ["check_chosen", "drawn", "names_of", "shorten"]
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_integer
 from dircal.inference import CalibrationTest, calibration_test
 from dircal.inference._calibration_test import Statistic
 from dircal.metrics._bins_base import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._style_base import BAR, GAP, PALETTE, count_on, house_style, one_axes
+from dircal.validation import check_integer
 
 __all__ = ["TestDisplay"]
 

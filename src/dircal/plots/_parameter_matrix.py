@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dircal.parameters import CanonicalParameters
+from dircal.maps import CanonicalParameters
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._heat_base import (
     LEGIBLE,

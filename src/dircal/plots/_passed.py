@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_integer, check_number
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names_base import drawn
 from dircal.plots._style_base import colours_of, house_style, one_axes
 from dircal.plots._tables_base import check_mapping, shares_of
+from dircal.validation import check_integer, check_number
 
 __all__ = ["PassedDisplay"]
 

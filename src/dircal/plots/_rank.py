@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from dircal._parameter_checks import check_ranks
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference import critical_difference, friedman, rank_groups
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names_base import drawn
 from dircal.plots._style_base import INK, house_style, one_axes, width_of
 from dircal.plots._tables_base import check_method_names
+from dircal.validation import check_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from dircal._typing import ArrayLike
-from dircal._validation import check_confidence
 from dircal.metrics._base import read_predictions
 from dircal.metrics._bins_base import Binning, Strategy, curves_of_confidence
 from dircal.plots._base import AbstractDisplay, Frame
@@ -22,6 +21,7 @@ from dircal.plots._curves_base import (
 )
 from dircal.plots._stored_curves_base import check_curve
 from dircal.plots._style_base import house_style, one_axes
+from dircal.validation import check_confidence
 
 __all__ = ["ReliabilityDisplay"]
 

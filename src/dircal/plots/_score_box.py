@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import check_integer
 from dircal.metrics._base import Predictions, read_predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names_base import check_chosen, drawn, names_of
 from dircal.plots._style_base import BAR, GREY, INK, MEAN, house_style, panel_axes
 from dircal.plots._tables_base import check_mapping
+from dircal.validation import check_integer
 
 __all__ = ["ScoreBoxDisplay"]
 

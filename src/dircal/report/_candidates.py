@@ -11,9 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._columns import show
 from dircal._typing import FloatArray, InputScale, LabelArray
-from dircal._validation import LabelledScores, check_option
 from dircal.calibrators import IdentityCalibrator
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
@@ -23,6 +21,7 @@ from dircal.selection import AutoCalibrator
 from dircal.selection._base import take_rows
 from dircal.selection._cross_fit_base import cross_fit
 from dircal.selection._splits_base import Split
+from dircal.validation import LabelledScores, check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
 

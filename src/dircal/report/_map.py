@@ -9,7 +9,7 @@ import numpy as np
 from dircal._typing import LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.calibrators._base import AbstractCalibrator
-from dircal.explanation import Explanation
+from dircal.maps import Explanation
 from dircal.plots._maps_base import canonical_of
 from dircal.report._summary import MapSummary
 from dircal.selection import AutoCalibrator

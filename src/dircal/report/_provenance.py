@@ -11,12 +11,12 @@ import scipy
 import sklearn
 
 from dircal import calibrators, selection
+from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray
-from dircal._validation import LabelledScores
 from dircal._version import __version__
-from dircal.core import row_slices
 from dircal.report._candidates import Candidate
 from dircal.report._summary import DataSummary, Method
+from dircal.validation import LabelledScores
 
 __all__ = ["summarise_data", "versions", "write_code"]
 

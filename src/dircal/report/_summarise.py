@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dircal._columns import Arguments
-from dircal._parameter_checks import check_random_state
 from dircal._typing import ArrayLike, InputScale
-from dircal._validation import LabelledScores, check_fit
 from dircal.inference import score_test
 from dircal.inference._measure_base import check_drawing
 from dircal.metrics._base import read_predictions
@@ -33,6 +30,7 @@ from dircal.selection._splits_base import (
     make_splits,
     used_rows,
 )
+from dircal.validation import Arguments, LabelledScores, check_fit, check_random_state
 
 __all__ = ["summarise"]
 

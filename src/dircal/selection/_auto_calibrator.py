@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.stats.paired import PairedDifference, paired_difference
 from dircal._typing import FloatArray, InputScale, LabelArray
-from dircal._validation import LabelledScores
 from dircal.calibrators import (
     BayesianDirichletCalibrator,
     IdentityCalibrator,
@@ -19,10 +19,10 @@ from dircal.calibrators import (
     VectorScaling,
 )
 from dircal.calibrators._base import AbstractCalibrator, Complaint
-from dircal.core import PairedDifference, paired_difference
 from dircal.selection._base import check_calibrator, losses_of, take_rows
 from dircal.selection._one_map_base import AbstractOneMap
 from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
+from dircal.validation import LabelledScores
 
 __all__ = ["AutoCalibrator"]
 

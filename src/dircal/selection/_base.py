@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dircal._core.data.losses import log_losses
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractCalibrator
-from dircal.core import log_losses
+from dircal.validation import LabelledScores
 
 __all__ = ["AbstractHolder", "check_calibrator", "losses_of", "mean_of_members", "take_rows"]
 

@@ -11,10 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from dircal._columns import FITTING, classes_of_columns, show
-from dircal._labels import as_labels, class_indices, observed_classes
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal._validation import check_fit, check_option, check_weight
 from dircal.calibrators._base import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
@@ -26,6 +23,17 @@ from dircal.selection._splits_base import (
     deal_within_classes,
     make_splits,
     used_rows,
+)
+from dircal.validation import (
+    FITTING,
+    as_labels,
+    check_fit,
+    check_option,
+    check_weight,
+    class_indices,
+    classes_of_columns,
+    observed_classes,
+    show,
 )
 
 __all__ = ["CalibratedClassifier"]

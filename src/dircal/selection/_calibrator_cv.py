@@ -12,10 +12,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._columns import Arguments
 from dircal._progress import Progress
 from dircal._typing import FloatArray, LabelArray
-from dircal._validation import LabelledScores, check_option
 from dircal.calibrators._base import AbstractCalibrator, Complaint
 from dircal.exceptions import GridEdgeWarning
 from dircal.selection._base import (
@@ -28,6 +26,7 @@ from dircal.selection._base import (
 from dircal.selection._grids_base import GRIDS, named_grid
 from dircal.selection._one_map_base import AbstractOneMap
 from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
+from dircal.validation import Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
 

@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from dircal._typing import FloatArray
-from dircal._validation import LabelledScores
 from dircal.calibrators._base import AbstractCalibrator, Complaint
 from dircal.selection._base import take_rows
 from dircal.selection._splits_base import Split
+from dircal.validation import LabelledScores
 
 __all__ = ["cross_fit", "scored_rows"]
 

@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.explanation import Explanation
-from dircal.parameters import (
+from dircal.maps import (
     CanonicalParameters,
+    Explanation,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,

@@ -7,21 +7,19 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from dircal._columns import show
-from dircal._typing import FloatArray, LabelArray
-from dircal._validation import LabelledScores
-from dircal.calibrators._base import Complaint, column_order
-from dircal.core import (
-    Reader,
+from dircal._core.data.chunks import Reader, row_slices
+from dircal._core.data.simplex import (
     as_given,
     normalise,
     rest_of_logits,
     rest_of_proba,
-    row_slices,
     sums_of_columns,
 )
+from dircal._typing import FloatArray, LabelArray
+from dircal.calibrators._base import Complaint, column_order
 from dircal.exceptions import DircalWarning
 from dircal.selection._base import AbstractHolder, check_calibrator
+from dircal.validation import LabelledScores, show
 
 __all__ = ["OneVsRestCalibrator"]
 

@@ -7,8 +7,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from dircal._columns import show
 from dircal._typing import ArrayLike, InputScale, LabelArray
+from dircal.validation import show
 
 __all__ = ["join_classes", "known_classes", "scores_of"]
 

@@ -1,0 +1,3 @@
+"""Rows: from probabilities or logits to scores, in chunks, and what a row loses."""
+
+__all__: list[str] = []

@@ -1,0 +1,312 @@
+"""Structures: which entries of (W, b) are free, and how they act on scores.
+
+A structure is a linear map from a parameter vector (p,) to the logits of a chunk. With J the
+Jacobian of the logits of one row, every structure offers
+
+* ``logits(params, scores)``: J params, for all rows, (k, m);
+* ``adjoint(residual, scores)``: the sum over rows of J^T residual, (p,);
+* ``curvature(proba, weight, scores)``: the sum over rows of
+  weight * J^T (diag(proba) - proba proba^T) J, (p, p);
+* ``sketch(proba, weight, scores)``: what a preconditioner needs to know of that.
+
+The objective is written in these and knows no structure by name.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dircal._core.model.precondition import Sketch
+from dircal._typing import FloatArray, IntArray
+
+__all__ = ["Diagonal", "Full", "Scalar", "Structure"]
+
+# Elements of the array of products behind a Hessian: small enough to stay in the cache, large
+# enough for the matrix product to run at full speed.
+_HESSIAN_ELEMENTS = 65_536
+
+
+class Structure(Protocol):
+    """What the objective and the solvers need to know of a structure."""
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+
+    @property
+    def flat(self) -> IntArray:
+        """Indices (d, k): adding one number to the entries of a row changes no probability."""
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Those of the entries (k, k + 1) that are free, in the order of the parameters."""
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Parameters of the map with ``weights`` (k, k + 1), intercepts in the last column."""
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """Weights (k, k + 1) of a parameter vector."""
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Logits (k, m) of ``scores`` (k, m)."""
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Gradient in the parameters from the gradient in the logits (k, m)."""
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Hessian in the parameters of the weighted loss."""
+
+    @property
+    def owner(self) -> IntArray:
+        """Class (p,) whose logit each parameter moves, as the sketch numbers the classes."""
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments behind `curvature`; its diagonal is exact."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Unordered pairs (i, j) of ``size`` things, in the order of the upper triangle."""
+
+    size: int
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return self.size * (self.size + 1) // 2
+
+    def products(self, rows: FloatArray) -> FloatArray:
+        """Products (number, m) of the pairs of ``rows`` (size, m)."""
+        result = np.empty((self.number, rows.shape[1]))
+        start = 0
+        for i, row in enumerate(rows):
+            stop = start + self.size - i
+            np.multiply(row, rows[i:], out=result[start:stop])
+            start = stop
+        return result
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Values (..., number) of the pairs as symmetric matrices (..., size, size)."""
+        index = np.empty((self.size, self.size), dtype=np.intp)
+        i, j = np.triu_indices(self.size)
+        index[i, j] = index[j, i] = np.arange(self.number)
+        spread: FloatArray = values[..., index]
+        return spread
+
+
+def _sketch_by_class(
+    structure: Structure, proba: FloatArray, weight: FloatArray, scores: FloatArray
+) -> Sketch:
+    """Sketch of a structure in which each parameter moves the logit of one class."""
+    weighted = weight * proba
+    coupling = -(weighted @ proba.T)
+    weighted_doubt = weighted * (1.0 - proba)
+    np.fill_diagonal(coupling, weighted_doubt.sum(axis=1))
+    sums = (
+        structure.adjoint(weighted_doubt, scores),
+        structure.adjoint(weighted_doubt, scores**2),
+        coupling,
+        weighted.sum(axis=1),
+    )
+    # Single precision ends here: sums over chunks are double.
+    return Sketch(*(each.astype(np.float64, copy=False) for each in sums))
+
+
+@dataclass(frozen=True)
+class Full:
+    """Full matrix and intercepts; parameters are the rows of [W | b], one after another.
+
+    With ``n_free = n_classes - 1`` the last row is held at zero.
+    """
+
+    n_classes: int
+    n_free: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return self.n_free * (self.n_classes + 1)
+
+    @property
+    def flat(self) -> IntArray:
+        """Every column of [W | b], if no row is held."""
+        if self.n_free < self.n_classes:
+            return np.empty((0, 0), dtype=np.intp)
+        return np.arange(self.n_params).reshape(self.n_classes, self.n_classes + 1).T
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Free rows, one after another."""
+        return table[: self.n_free].ravel()
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Free rows of ``weights``, less the last row where that is held at zero."""
+        return self.entries(weights - weights[-1] if self.n_free < self.n_classes else weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """Parameters as rows; the held row is zero."""
+        weights = np.zeros((self.n_classes, self.n_classes + 1), dtype=params.dtype)
+        weights[: self.n_free] = params.reshape(self.n_free, -1)
+        return weights
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """W s + b."""
+        weights = self.unpack(params)
+        out = weights[:, :-1] @ scores
+        out += weights[:, -1:]
+        return out
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Products of residuals with scores, and their sums."""
+        free = residual[: self.n_free]
+        return np.column_stack([free @ scores.T, free.sum(axis=1)]).ravel()
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T.
+
+        With t = (s, 1), the products p_i p_j t_a t_b are symmetric in (i, j) and in (a, b): half
+        of each is enough, and one matrix product sums them over the rows.
+        """
+        free, width = self.n_free, self.n_classes + 1
+        of_classes, of_scores = _Pairs(free), _Pairs(width)
+        pairs = np.zeros((of_classes.number, of_scores.number))
+        single = np.zeros((free, of_scores.number))
+        step = max(64, _HESSIAN_ELEMENTS // of_scores.number)
+        for start in range(0, len(weight), step):
+            part = slice(start, start + step)
+            extended = np.vstack([scores[:, part], np.ones(len(weight[part]))])
+            right = of_scores.products(extended * np.sqrt(weight[part])).T
+            pairs += of_classes.products(proba[:free, part]) @ right
+            single += proba[:free, part] @ right
+        # (pairs of classes, pairs of scores) -> (i, j, a, b)
+        hessian = -of_scores.spread(np.moveaxis(of_classes.spread(pairs.T), 0, -1))
+        every = np.arange(free)
+        hessian[every, every] += of_scores.spread(single)
+        return hessian.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
+
+    @property
+    def owner(self) -> IntArray:
+        """Each row of [W | b] belongs to one class."""
+        return np.repeat(np.arange(self.n_free), self.n_classes + 1)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments of scores and a one in the rows in doubt about each class."""
+        return _sketch_by_class(self, proba[: self.n_free], weight, scores)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A slope and an intercept for each class; parameters are the slopes, then the intercepts."""
+
+    n_classes: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return 2 * self.n_classes
+
+    @property
+    def flat(self) -> IntArray:
+        """The intercepts."""
+        return np.arange(self.n_classes, 2 * self.n_classes)[None, :]
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Diagonal and last column."""
+        return np.concatenate([np.diagonal(table), table[:, -1]])
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """Diagonal and last column of ``weights``."""
+        return self.entries(weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """A diagonal matrix beside the intercepts."""
+        slopes, intercepts = np.split(params, 2)
+        return np.column_stack([np.diag(slopes), intercepts])
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Slope times score plus intercept."""
+        slopes, intercepts = np.split(params, 2)
+        return slopes[:, None] * scores + intercepts[:, None]
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Per class, the product with the scores and the sum."""
+        return np.concatenate([np.einsum("im,im->i", residual, scores), residual.sum(axis=1)])
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Four k x k blocks: slopes and intercepts against each other."""
+        products = np.vstack([proba * scores, proba]) * np.sqrt(weight)
+        hessian: FloatArray = -(products @ products.T)
+        weighted = weight * proba
+        moments = [np.einsum("im,im->i", weighted, scores**power) for power in (2, 1, 0)]
+        i = np.arange(self.n_classes)
+        j = i + self.n_classes
+        hessian[i, i] += moments[0]
+        hessian[i, j] += moments[1]
+        hessian[j, i] += moments[1]
+        hessian[j, j] += moments[2]
+        return hessian
+
+    @property
+    def owner(self) -> IntArray:
+        """The class of each slope, then of each intercept."""
+        return np.tile(np.arange(self.n_classes), 2)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """Moments of the own score and a one in the rows in doubt about each class."""
+        return _sketch_by_class(self, proba, weight, scores)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One slope for all classes, no intercept: temperature scaling with slope 1/t."""
+
+    n_classes: int
+
+    @property
+    def n_params(self) -> int:
+        """Length of the parameter vector."""
+        return 1
+
+    @property
+    def flat(self) -> IntArray:
+        """Nothing is flat."""
+        return np.empty((0, 0), dtype=np.intp)
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """The first diagonal entry, which all others repeat."""
+        return table[:1, 0].copy()
+
+    def pack(self, weights: FloatArray) -> FloatArray:
+        """The slope on the diagonal of ``weights``."""
+        return self.entries(weights)
+
+    def unpack(self, params: FloatArray) -> FloatArray:
+        """The slope on the diagonal."""
+        return np.eye(self.n_classes, self.n_classes + 1) * float(params[0])
+
+    def logits(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Slope times score."""
+        return float(params[0]) * scores
+
+    def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """Product of residuals and scores."""
+        return np.array([np.vdot(residual, scores)])
+
+    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+        """Weighted mean over rows of the variance of the scores under ``proba``."""
+        products = proba * scores
+        means = products.sum(axis=0)
+        # The variance as a mean of squared deviations: a difference of two second moments loses
+        # all digits where one class has nearly all the mass.
+        products = scores - means
+        products *= products
+        return np.array([[weight @ np.einsum("im,im->m", products, proba)]])
+
+    @property
+    def owner(self) -> IntArray:
+        """All classes share the slope: it counts as one class of its own."""
+        return np.zeros(1, dtype=np.intp)
+
+    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
+        """The one entry of `curvature`, without a mean."""
+        second = self.curvature(proba, weight, scores)[0].astype(np.float64)
+        return Sketch(np.zeros(1), second, np.zeros((1, 1)), np.zeros(1))

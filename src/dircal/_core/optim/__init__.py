@@ -1,0 +1,3 @@
+"""How it is minimised: Newton's method, and what stands on it."""
+
+__all__: list[str] = []

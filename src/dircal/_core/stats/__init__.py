@@ -1,0 +1,3 @@
+"""Bins, draws, intervals and tests, on clean arrays."""
+
+__all__: list[str] = []

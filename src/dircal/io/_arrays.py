@@ -1,0 +1,220 @@
+"""Arrays as JSON, exact to the last bit."""
+
+import base64
+import binascii
+import math
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal.io._damage import Damage, Place
+
+__all__ = ["Room", "array_from_json", "array_to_json"]
+
+# Up to so many entries are written as numbers, for people; more as base64, for size.
+_READABLE = 400
+_FLOATS = ("float64", "float32", "float16")
+_WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_NUMBERS = ("bool", *_WHOLE, *_FLOATS)
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_TEXT = re.compile("[US][0-9]{1,6}")
+_PLAIN = {"str": str, "int": int, "bool": bool, "float": float}
+"""What an array of Python objects may hold, all of one kind."""
+
+Json = dict[str, Any]
+
+
+class Room:
+    """How much memory arrays may take that are larger than what the file holds of them."""
+
+    def __init__(self) -> None:
+        self.left = 2**30
+
+    def take(self, n_bytes: int, place: Place) -> None:
+        """Refuse to go beyond the limit."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise Damage(place, "matrices would take more memory than 1 GiB")
+
+
+def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
+    """An array of numbers, truth values, dates or text."""
+    kind = array.dtype.kind
+    head: Json = {"type": "array", "dtype": array.dtype.name, "shape": list(array.shape)}
+    if kind == "O":
+        return head | {"dtype": "object", **_objects_to_json(array, place)}
+    if kind in "US":
+        # Its width is part of the dtype, and of what `predict` returns.
+        width = array.dtype.itemsize // (4 if kind == "U" else 1)
+        texts = array if kind == "U" else np.char.decode(array, "latin1")
+        return head | {"dtype": f"{kind}{width}", "data": texts.tolist()}
+    if kind in "mM":
+        unit = np.datetime_data(array.dtype)
+        if unit[1] != 1:
+            raise Damage(place, f"{array.dtype} cannot be written, a unit of several steps")
+        head["dtype"] = f"{'timedelta' if kind == 'm' else 'datetime'}64[{unit[0]}]"
+        return head | {"data": array.astype(np.int64).tolist()}
+    if array.dtype.name not in _NUMBERS:
+        raise Damage(place, f"an array of {array.dtype} cannot be written")
+    if _is_diagonal(array):
+        return head | {"diagonal": array_to_json(array.diagonal(), place)}
+    if array.size > _READABLE:
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        return head | {"base64": base64.b64encode(little.tobytes()).decode()}
+    values = array.tolist()
+    return head | {"data": _name_infinities(values) if array.dtype.name in _FLOATS else values}
+
+
+def _is_diagonal(array: npt.NDArray[Any]) -> bool:
+    """Whether a large matrix is all zeros but for its diagonal, as that of one temperature is."""
+    square = array.ndim == 2 and array.shape[0] == array.shape[1]
+    if not (square and _READABLE < array.size <= 2**24 and array.dtype == np.float64):
+        return False
+    off = array.copy()
+    np.fill_diagonal(off, 0.0)
+    # As bits, which tell -0.0 from 0.0.
+    return not off.view(np.uint64).any()
+
+
+def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
+    kinds = {type(value) for value in array.ravel()}
+    for name, kind in _PLAIN.items():
+        if kinds <= {kind} and (kind is not float or np.isfinite(array.astype(float)).all()):
+            return {"of": name, "data": array.tolist()}
+    names = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise Damage(place, f"an array of {names} cannot be written; strings and numbers can")
+
+
+def _name_infinities(values: Any) -> Any:
+    """Nested lists of floats with the names of those that JSON has no number for."""
+    if isinstance(values, list):
+        return [_name_infinities(value) for value in values]
+    return values if math.isfinite(values) else str(values)
+
+
+def array_from_json(node: Json, place: Place, room: Room) -> npt.NDArray[Any]:
+    """The array, or `Damage`."""
+    dtype, shape = node.get("dtype"), _shape(node.get("shape"), place)
+    ways = [way for way in ("data", "base64", "diagonal") if way in node]
+    known = {"type", "dtype", "shape", *ways, *(["of"] if dtype == "object" else [])}
+    if len(ways) != 1 or set(node) != known or not isinstance(dtype, str):
+        raise Damage(place, "an array needs `dtype`, `shape`, and `data` or `base64`")
+    if ways == ["base64"]:
+        return _from_base64(node["base64"], dtype, shape, place)
+    if ways == ["diagonal"]:
+        return _from_diagonal(node["diagonal"], dtype, shape, place, room)
+    flat = _flat(node["data"], shape, place)
+    if _TEXT.fullmatch(dtype):
+        return _from_texts(flat, dtype[0], int(dtype[1:]), place, room).reshape(shape)
+    return _from_lists(flat, dtype, node.get("of"), shape, place)
+
+
+def _shape(value: Any, place: Place) -> tuple[int, ...]:
+    fine = isinstance(value, list) and len(value) <= 8
+    if not fine or not all(type(length) is int and 0 <= length < 2**40 for length in value):
+        raise Damage(place, f"the shape of an array cannot be {value!r:.60}")
+    return tuple(value)
+
+
+def _flat(data: Any, shape: tuple[int, ...], place: Place) -> list[Any]:
+    """Entries of nested lists that have this shape."""
+    rows = [data]
+    for length in shape:
+        if not all(isinstance(row, list) and len(row) == length for row in rows):
+            raise Damage(place, f"`data` does not have the shape {list(shape)}")
+        rows = [entry for row in rows for entry in row]
+    return rows
+
+
+def _from_lists(
+    flat: list[Any], dtype: Any, of: Any, shape: tuple[int, ...], place: Place
+) -> npt.NDArray[Any]:
+    if dtype in _FLOATS:
+        numbers = [_NOT_FINITE.get(x, x) if isinstance(x, str) else x for x in flat]
+        return _checked(numbers, (int, float), np.dtype(dtype), place).reshape(shape)
+    if dtype in _WHOLE:
+        return _checked(flat, (int,), np.dtype(dtype), place).reshape(shape)
+    if dtype == "bool":
+        return _checked(flat, (bool,), np.dtype(bool), place).reshape(shape)
+    if dtype == "object":
+        if not isinstance(of, str) or of not in _PLAIN:
+            raise Damage(place, f"an array cannot hold objects of kind {of!r:.60}")
+        _checked(flat, (_PLAIN[of],), None, place)
+        objects = np.empty(len(flat), dtype=object)
+        objects[:] = flat
+        return objects.reshape(shape)
+    if dtype.startswith(("datetime64[", "timedelta64[")):
+        whole = _checked(flat, (int,), np.dtype(np.int64), place)
+        try:
+            return whole.astype(dtype).reshape(shape)
+        except (TypeError, ValueError):
+            pass
+    raise Damage(place, f"an array cannot have the dtype {dtype!r:.60}")
+
+
+def _from_texts(
+    flat: list[Any], kind: str, width: int, place: Place, room: Room
+) -> npt.NDArray[Any]:
+    room.take(4 * width * len(flat), place)
+    if not all(isinstance(text, str) and len(text) <= width for text in flat):
+        raise Damage(place, f"needs texts of up to {width} characters")
+    try:
+        texts = flat if kind == "U" else [text.encode("latin1") for text in flat]
+        array = np.array(texts, dtype=f"{kind}{width}")
+    except UnicodeEncodeError:
+        raise Damage(place, "an array of bytes holds other characters") from None
+    if array.tolist() != texts:
+        raise Damage(place, "holds a text that ends in a zero")
+    return array
+
+
+def _checked(
+    flat: list[Any], kinds: tuple[type, ...], dtype: np.dtype[Any] | None, place: Place
+) -> npt.NDArray[Any]:
+    """Values that are all of these kinds, as an array in which each is still what it was."""
+    for value in flat:
+        if type(value) not in kinds:
+            raise Damage(place, f"an array holds {value!r:.60}, which is not of its dtype")
+    if dtype is None:
+        return np.empty(0)
+    try:
+        array = np.array(flat, dtype=dtype)
+    except (OverflowError, ValueError):
+        raise Damage(place, f"an array holds a number that is no {dtype}") from None
+    if dtype.kind == "f" and array.tolist() != flat:
+        same = [a == b or (a != a and b != b) for a, b in zip(array.tolist(), flat, strict=True)]
+        if not all(same):
+            raise Damage(place, f"an array holds {flat[same.index(False)]!r}, which is no {dtype}")
+    return array
+
+
+def _from_base64(text: Any, dtype: Any, shape: tuple[int, ...], place: Place) -> npt.NDArray[Any]:
+    if dtype not in _NUMBERS or not isinstance(text, str):
+        raise Damage(place, f"`base64` is for arrays of numbers, not of {dtype!r:.60}")
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Damage(place, "`base64` holds other characters, or is cut off") from None
+    little = np.dtype(dtype).newbyteorder("<")
+    wanted = math.prod(shape) * little.itemsize
+    if len(content) != wanted:
+        raise Damage(
+            place, f"an array of shape {list(shape)} needs {wanted} bytes; got {len(content)}"
+        )
+    if dtype == "bool" and any(set(content) - {0, 1}):
+        raise Damage(place, "an array holds a byte that is no truth value")
+    return np.frombuffer(content, little).astype(np.dtype(dtype)).reshape(shape)
+
+
+def _from_diagonal(
+    node: Any, dtype: Any, shape: tuple[int, ...], place: Place, room: Room
+) -> npt.NDArray[Any]:
+    if not isinstance(node, dict) or "diagonal" in node or dtype != "float64":
+        raise Damage(place, "`diagonal` must be an array of float64")
+    entries = array_from_json(node, place, room)
+    if entries.dtype != np.float64 or shape != (entries.size,) * 2:
+        raise Damage(place, f"`diagonal` does not belong to a matrix of shape {list(shape)}")
+    room.take(entries.size**2 * 8, place)
+    return np.diag(entries)

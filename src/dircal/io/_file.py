@@ -1,0 +1,177 @@
+"""Saving and loading: one text file, with a version, that never runs anything."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._files import write_whole
+from dircal._version import __version__
+from dircal.io._damage import Damage
+from dircal.io._schemas import SCHEMAS, class_of
+from dircal.io._text import from_text, to_text
+from dircal.io._values import Reader, value_to_json
+
+__all__ = ["from_bytes", "load", "save", "to_bytes"]
+
+_FORMAT = "dircal"
+# The version changes when a file of the new form cannot be read by the old code. Files of all
+# earlier versions are read forever: a change adds a function to `_READERS` that brings their JSON
+# into the new form, and a golden file to the tests.
+_VERSION = 1
+# A map of 4000 classes takes a sixth of this.
+_LARGEST_FILE = 2**30
+
+
+def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted calibrator to a file.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        Any fitted calibrator of this package, also one that holds others.
+    path : str or path
+        Name of the file. A file that is there is replaced, at the very end: if anything goes
+        wrong it is still there.
+
+    See Also
+    --------
+    load : Reads the file.
+    dircal.export.to_onnx : For programs that have no `dircal`.
+
+    Notes
+    -----
+    The file is JSON and can be read by people: the class, its parameters, its fitted attributes.
+    Numbers are exact to the last bit. Arrays of more than 400 numbers are written as base64 of
+    their bytes, in the order of small computers (little-endian).
+
+    When not to use it: a `CalibratedClassifier` holds a classifier, which has a format of its own.
+    Save its ``calibrators_``, and the classifier by its own means.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import dircal
+    >>> calibrator = dircal.TemperatureScaling().fit(
+    ...     [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8]], ["no", "yes", "no", "yes"]
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dircal.save(calibrator, Path(folder) / "map.json")
+    ...     loaded = dircal.load(Path(folder) / "map.json")
+    >>> loaded.temperature_ == calibrator.temperature_
+    True
+    """
+    write_whole(path, to_bytes(calibrator))
+
+
+def to_bytes(calibrator: Any) -> bytes:
+    """The content of the file."""
+    name = type(calibrator).__name__
+    if not isinstance(calibrator, BaseEstimator) or class_of(name) is not type(calibrator):
+        what = f"the class {calibrator.__name__}" if isinstance(calibrator, type) else name
+        raise ValueError(
+            f"`calibrator` must be a fitted calibrator of dircal; got {what}. What can be saved: "
+            f"{', '.join(sorted(SCHEMAS))}."
+        )
+    check_is_fitted(calibrator)
+    try:
+        node = value_to_json(calibrator, name)
+    except Damage as damage:
+        raise ValueError(_why_not(calibrator, damage)) from None
+    head = {"format": _FORMAT, "version": _VERSION, "written_by": f"dircal {__version__}"}
+    return to_text(head | {"object": node}).encode()
+
+
+def _why_not(calibrator: Any, damage: Damage) -> str:
+    message = f"`calibrator` cannot be saved: {damage.place} {damage.what}. "
+    if hasattr(calibrator, "classifiers_"):
+        return message + (
+            "Classifiers have formats of their own. Save the maps with "
+            "dircal.save(model.calibrators_[i], ...) and the classifiers with what belongs to "
+            "them; together they are calibrator.predict_proba(classifier.predict_proba(X))."
+        )
+    return message + (
+        "Set it to something plain (a number, a string, a list, an array) with `set_params`."
+    )
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a calibrator that `save` has written.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    calibrator : calibrator
+        As it was saved: same class, same parameters, same fitted attributes, same answers.
+
+    See Also
+    --------
+    save : Writes the file.
+    read_pickled_logits : Reads the files of logits that come with papers.
+
+    Notes
+    -----
+    Nothing in the file is executed, whoever wrote it. Every class, name, type, shape and number is
+    checked against a list of what there may be; what is not on it is refused, with a ValueError
+    that says where. Files of older versions of the format are read; newer ones are refused.
+
+    When not to use it: for files of other programs, pickles above all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import dircal
+    >>> identity = dircal.IdentityCalibrator().fit([[0.2, 0.8], [0.7, 0.3]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dircal.save(identity, Path(folder) / "map.json")
+    ...     dircal.load(Path(folder) / "map.json").predict([[0.25, 0.75]])
+    array(['yes'], dtype='<U3')
+    """
+    with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        # One byte more, so that a pipe without an end is noticed.
+        content = file.read(_LARGEST_FILE + 1) if size <= _LARGEST_FILE else b""
+    try:
+        if size > _LARGEST_FILE or len(content) > _LARGEST_FILE:
+            raise Damage("", "it is larger than 1 GiB")
+        return from_bytes(content)
+    except Damage as damage:
+        where = f"{damage.place} " if damage.place else ""
+        raise ValueError(
+            f"`path` {str(path)!r} is no calibrator that dircal {__version__} can load: "
+            f"{where}{damage.what}. Pass a file that dircal.save has written."
+        ) from None
+
+
+def from_bytes(content: bytes) -> Any:
+    """The calibrator, or `Damage`."""
+    if not content.strip():
+        raise Damage("", "it is empty")
+    if not content.lstrip().startswith(b"{"):
+        raise Damage("", "it is not JSON that begins with a brace")
+    document = from_text(content)
+    version = document.get("version")
+    if document.get("format") != _FORMAT or type(version) is not int:
+        raise Damage("", 'it does not say "format": "dircal" and a "version"')
+    if not 1 <= version <= _VERSION:
+        newer = f"format version {version}, and this dircal knows versions up to {_VERSION}"
+        raise Damage("", f"it has {newer}; install a newer dircal")
+    strangers = set(document) - {"format", "version", "written_by", "object"}
+    if strangers:
+        raise Damage("", f"it has {min(strangers)!r:.60}, which this version does not know")
+    node = document.get("object")
+    if not isinstance(node, dict) or class_of(str(node.get("type"))) is None:
+        kind = node.get("type") if isinstance(node, dict) else node
+        raise Damage("object", f"has the type {kind!r:.60}, which this version does not know")
+    calibrator = Reader().read(node, "object")
+    if not hasattr(calibrator, "classes_"):
+        raise Damage("object", "is not fitted")
+    return calibrator

@@ -1,0 +1,65 @@
+"""The one door: what users pass in, clean arrays out, or one clear error."""
+
+from dircal.validation._arguments import (
+    LARGEST,
+    check_distribution,
+    check_random_state,
+    check_ranks,
+    check_square,
+    check_table,
+    check_vector,
+)
+from dircal.validation._arrays import (
+    ROW_SUM_TOLERANCE,
+    LabelledScores,
+    check_confidence,
+    check_fit,
+    check_predictions,
+    check_probabilities,
+    check_scores,
+    check_values,
+    check_weight,
+)
+from dircal.validation._columns import (
+    FITTING,
+    Arguments,
+    classes_of_columns,
+    label_text,
+    match_names,
+    show,
+)
+from dircal.validation._labels import as_labels, class_indices, observed_classes
+from dircal.validation._numbers import check_integer, check_number, check_option
+from dircal.validation._two_classes import BINARY
+
+__all__ = [
+    "BINARY",
+    "FITTING",
+    "LARGEST",
+    "ROW_SUM_TOLERANCE",
+    "Arguments",
+    "LabelledScores",
+    "as_labels",
+    "check_confidence",
+    "check_distribution",
+    "check_fit",
+    "check_integer",
+    "check_number",
+    "check_option",
+    "check_predictions",
+    "check_probabilities",
+    "check_random_state",
+    "check_ranks",
+    "check_scores",
+    "check_square",
+    "check_table",
+    "check_values",
+    "check_vector",
+    "check_weight",
+    "class_indices",
+    "classes_of_columns",
+    "label_text",
+    "match_names",
+    "observed_classes",
+    "show",
+]

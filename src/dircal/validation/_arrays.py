@@ -1,0 +1,349 @@
+"""The one door: raw input in, clean arrays out, or a ValueError that says what to do."""
+
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from dircal._core.data.chunks import row_slices
+from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal.exceptions import RowSumWarning, warn
+from dircal.validation._columns import (
+    FITTING,
+    MEASURING,
+    Arguments,
+    classes_of_columns,
+    match_names,
+    show,
+)
+from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
+from dircal.validation._two_classes import (
+    BINARY,
+    as_column,
+    classes_of_two,
+    match_one,
+    two_columns,
+)
+
+__all__ = [
+    "LabelledScores",
+    "check_confidence",
+    "check_fit",
+    "check_predictions",
+    "check_probabilities",
+    "check_scores",
+    "check_values",
+    "check_weight",
+]
+
+ROW_SUM_TOLERANCE = 1e-2
+"""Rows of probabilities may miss the sum of one by this much: real files do."""
+# 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
+_ROUNDING = 1e-9
+ROW_SUM_QUIET = 1e-4
+"""Beyond this a renormalised sum is worth a warning."""
+LARGEST = 1e100
+"""Beyond this products of logits, weights and parameters leave the range of float64."""
+
+
+@dataclass(frozen=True)
+class LabelledScores:
+    """What `fit` and the measures work on.
+
+    ``inputs`` (n, k) are as given, of any float type and possibly mapped from a file;
+    ``column_classes`` (k,) is the label of each of its columns, ``classes`` the same sorted;
+    ``labels`` (n,) index ``classes``; ``feature_names`` are those of a data frame; ``n_features``
+    is 1 where a single column was given, and k otherwise.
+    """
+
+    inputs: npt.NDArray[Any]
+    labels: IntArray
+    sample_weight: FloatArray | None
+    classes: LabelArray
+    column_classes: LabelArray
+    feature_names: LabelArray | None
+    n_features: int
+
+
+def check_fit(
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments = FITTING,
+) -> LabelledScores:
+    """Scores, labels and weights of a fit, with every column assigned to its class.
+
+    With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
+    """
+    return _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+
+
+def check_predictions(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    *,
+    name: str = "y_prob",
+) -> LabelledScores:
+    """Probabilities to be measured, their true labels and weights."""
+    arguments = replace(MEASURING, scores=name)
+    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", arguments)
+
+
+def _check_labelled(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> LabelledScores:
+    binary = arguments is BINARY
+    inputs, names = _as_matrix(as_column(scores) if binary else scores, arguments.scores)
+    n_features = inputs.shape[1]
+    given = as_labels(labels, len(inputs), arguments)
+    weight = check_weight(sample_weight, len(inputs))
+    observed = observed_classes(given if weight is None else given[weight > 0])
+    if binary:
+        column_classes = classes_of_two(observed, classes, names, n_features)
+    else:
+        column_classes = classes_of_columns(observed, classes, names, n_features, arguments)
+    sorted_classes = np.sort(column_classes)
+    if n_features == 1:
+        inputs = two_columns(inputs, weight, input_scale)
+    check_values(inputs, weight, input_scale, arguments)
+    # Rows of weight zero may carry a label that no class has: they count for nothing.
+    indices = class_indices(given, sorted_classes)
+    return LabelledScores(
+        inputs, indices, weight, sorted_classes, column_classes, names, n_features
+    )
+
+
+def check_scores(
+    X: ArrayLike,
+    *,
+    column_classes: LabelArray,
+    n_features: int,
+    feature_names: LabelArray | None,
+    input_scale: InputScale,
+    arguments: Arguments = FITTING,
+) -> tuple[npt.NDArray[Any], LabelArray]:
+    """Rows to calibrate, and the label of each of their columns."""
+    inputs, names = _as_matrix(as_column(X) if arguments is BINARY else X)
+    if inputs.shape[1] != n_features:
+        expected = "one column for each class" if n_features > 1 else "that of the positive class"
+        raise ValueError(
+            f"`X` has {inputs.shape[1]} features, but the calibrator was fitted with "
+            f"{n_features} features as input: {expected}. Pass the columns it was fitted on."
+        )
+    if n_features == 1:
+        inputs = two_columns(inputs, None, input_scale)
+    check_values(inputs, None, input_scale, FITTING)
+    if names is None:
+        return inputs, column_classes
+    match = match_one if n_features == 1 else match_names
+    matched = match(names, column_classes)
+    if matched is not None:
+        return inputs, matched
+    if feature_names is not None and not np.array_equal(names, feature_names):
+        raise ValueError(
+            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
+            f"{show(feature_names)}. Select and order the columns as in `fit`."
+        )
+    return inputs, column_classes
+
+
+def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
+    """Rows of probabilities for a map that reads nothing else."""
+    inputs, _ = _as_matrix(value, name)
+    if inputs.shape[1] != n_classes:
+        raise ValueError(
+            f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
+            "Pass a column of probabilities for each class."
+        )
+    check_values(inputs, None, "probability", replace(MEASURING, scores=name))
+    return inputs
+
+
+def check_confidence(
+    correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], FloatArray | None]:
+    """Confidence of each row, whether it was right, and its weight."""
+    values = np.asarray(confidence)
+    if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"`confidence` must be one number for each row; got {values.dtype} values of shape "
+            f"{values.shape}. Pass the largest probability of each row."
+        )
+    right = np.asarray(correct)
+    if right.shape != values.shape:
+        raise ValueError(
+            f"`correct` has shape {right.shape}, but `confidence` has {values.shape}. "
+            "Pass one right or wrong for each row."
+        )
+    if right.dtype.kind not in "fiub" or not np.isin(right, (0, 1)).all():
+        raise ValueError(
+            f"`correct` must hold True and False, or 1 and 0; got {right.dtype} values such as "
+            f"{show(np.unique(right))}. Pass `predicted == y_true`."
+        )
+    weight = check_weight(sample_weight, len(values))
+    counted = values if weight is None else np.where(weight > 0, values, 0)
+    bad = ~((counted >= 0) & (counted <= 1.0 + ROW_SUM_QUIET))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(
+            f"`confidence` must lie between 0 and 1; row {i} is {values[i]}. "
+            "Pass the largest probability of each row."
+        )
+    return values, right.astype(bool), weight
+
+
+def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
+    """Numbers (n, k) without copying them, and the column names of a data frame."""
+    if sparse.issparse(X):
+        raise ValueError(
+            f"`{name}` is a sparse matrix or array; pass a dense one with `{name}.toarray()`."
+        )
+    names: LabelArray | None = None
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        names = np.array(list(frame.columns), dtype=object)
+        if names.tolist() == list(range(len(names))):
+            names = None  # pandas numbers columns that have no names
+        X = frame.to_numpy()
+    refuse_masked(name, X)
+    matrix = X if type(X) in (np.ndarray, np.memmap) else np.asarray(X)
+    if np.iscomplexobj(matrix):
+        raise ValueError(
+            f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
+        )
+    if matrix.dtype.kind not in "fiub":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"`{name}` must hold numbers; got values of type {matrix.dtype} ({error}). "
+                "Pass the columns with the scores only."
+            ) from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"`{name}` must be a 2D array, with a row for each sample and a column for each class; "
+            f"got {matrix.ndim} dimension(s) of shape {matrix.shape}. "
+            f"Reshape your data: {name}.reshape(1, -1) if it is a single row."
+        )
+    if 0 in matrix.shape:
+        what = "sample(s)" if len(matrix) == 0 else "feature(s)"
+        raise ValueError(
+            f"`{name}` is empty: 0 {what} (shape={matrix.shape}) while a minimum of 1 is required. "
+            "Pass at least one row and one column for each class."
+        )
+    return matrix, names
+
+
+def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
+    """One weight for each row; None where there are none."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        raise ValueError(
+            f"`sample_weight` must be one weight for each row; got the number {sample_weight!r}. "
+            "Pass an array, or None for equal weights."
+        )
+    refuse_masked("sample_weight", sample_weight)
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex")
+        weight = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`sample_weight` must hold numbers; got values of another kind ({error}). "
+            "Pass one number for each row."
+        ) from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"`sample_weight` must have shape ({n_samples},), one weight for each row; "
+            f"got shape {weight.shape}. Sample weights must be 1D array or scalar per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(
+            f"`sample_weight` must be finite and not negative; row {i} has weight {weight[i]}. "
+            "Use zero to leave a row out."
+        )
+    if not weight.any():
+        raise ValueError("`sample_weight` is zero for every row. Give some row a weight.")
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not 1.0 / LARGEST < total < LARGEST:
+        raise ValueError(
+            f"`sample_weight` sums to {total:.3g}, which cannot be computed with. "
+            "Divide the weights by their mean."
+        )
+    return weight
+
+
+def check_values(
+    inputs: npt.NDArray[Any],
+    weight: FloatArray | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> None:
+    """Refuse what is neither probabilities nor logits, a chunk at a time."""
+    name, fix = arguments.scores, arguments.fix
+    farthest, row, total = 0.0, 0, 1.0
+    for part in row_slices(inputs.shape):
+        block = inputs[part]
+        if weight is not None:
+            block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
+        low, high = float(block.min()), float(block.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            i, j = np.argwhere(~np.isfinite(block))[0]
+            raise ValueError(
+                f"`{name}` must be finite; {arguments.row(part.start + i)}, "
+                f"{arguments.column(j)} is {block[i, j]} "
+                f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
+            )
+        if input_scale == "logit":
+            if max(-low, high) > LARGEST:
+                raise ValueError(
+                    f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
+                    f"at most {LARGEST:g} can be computed with. Check the units."
+                )
+            continue
+        if low < 0:
+            i, j = np.argwhere(block < 0)[0]
+            raise ValueError(
+                f"`{name}` must not be negative; {arguments.row(part.start + i)}, "
+                f"{arguments.column(j)} is {block[i, j]:.6g}. {fix} (Negative values in data.)"
+            )
+        # Twice as fast as the sum over the short axis.
+        sums = np.einsum("ij->i", block, dtype=np.float64, casting="unsafe")
+        misses = np.abs(sums - 1.0)
+        i = int(misses.argmax())
+        if misses[i] > farthest:
+            farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
+    if farthest > ROW_SUM_TOLERANCE + _ROUNDING:
+        raise ValueError(
+            f"`{name}` must have rows that sum to one; {arguments.row(row)} sums to "
+            f"{total:.6g}. {fix}"
+        )
+    # Rows of half precision miss by more, and no one can help it.
+    rounding = float(np.finfo(inputs.dtype).eps) if inputs.dtype.kind == "f" else 0.0
+    if farthest > max(ROW_SUM_QUIET, rounding):
+        warn(
+            f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to "
+            f"{total:.6g}); "
+            "they were renormalised.",
+            RowSumWarning,
+        )

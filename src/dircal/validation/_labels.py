@@ -1,0 +1,101 @@
+"""Labels as users have them, and the indices of their classes."""
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from dircal._typing import ArrayLike, IntArray, LabelArray
+from dircal.validation._columns import Arguments
+
+__all__ = ["as_labels", "class_indices", "observed_classes", "refuse_masked"]
+
+# Whole numbers that span no more than this are looked up in a table; others are sorted.
+_TABLE = 2**16
+
+
+def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
+    """One label for each row, of a kind that can be put in order."""
+    name = arguments.labels
+    if y is None:
+        raise ValueError(
+            f"`{name}` is None: requires {name} to be passed, but the target y is None. "
+            f"Pass the true label of each row of `{arguments.scores}`."
+        )
+    refuse_masked(name, y)
+    labels: LabelArray = column_or_1d(np.asarray(y), warn=True)
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"`{name}` has {len(labels)} labels, but `{arguments.scores}` has {n_samples} rows. "
+            "Pass one label for each row."
+        )
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError(f"`{name}` holds NaN or infinity. Remove the rows without a label.")
+        if (labels != np.floor(labels)).any():
+            raise ValueError(
+                f"`{name}` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
+                "(Unknown label type: continuous.) Pass classes, not measurements."
+            )
+    if labels.dtype.kind in "mM" and np.isnat(labels).any():
+        raise ValueError(f"`{name}` holds NaT. Remove the rows without a label.")
+    if labels.dtype.kind == "O":
+        _check_objects(labels, name)
+    return labels
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Refuse an array with masked entries, which NumPy would take for what is below the mask."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` is a masked array with masked entries. Remove their rows, or fill them."
+        )
+
+
+def _check_objects(labels: LabelArray, name: str) -> None:
+    """Refuse missing labels and labels that cannot be put in order."""
+    missing = [value for value in labels if not _equals_itself(value)]
+    if missing:
+        raise ValueError(f"`{name}` holds {missing[0]!r}. Remove the rows without a label.")
+    kinds = sorted({type(value).__name__ for value in labels})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"`{name}` must hold labels of one type; got {' and '.join(kinds)}. "
+            "(Unknown label type: mixed.) Convert them, for example to strings."
+        )
+
+
+def _equals_itself(value: object) -> bool:
+    """Whether a label can be one: None, NaN and pandas' NA and NaT cannot."""
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
+
+
+def observed_classes(labels: LabelArray) -> LabelArray:
+    """The distinct labels, sorted."""
+    low, span = _span(labels)
+    if span is None:
+        return np.unique(labels)
+    counts = np.bincount(labels.astype(np.int64) - low)
+    return (np.flatnonzero(counts) + low).astype(labels.dtype)
+
+
+def class_indices(labels: LabelArray, classes: LabelArray) -> IntArray:
+    """Position of each label in the sorted ``classes``; labels that are no class get any."""
+    small = np.min_scalar_type(len(classes))
+    low, span = _span(labels)
+    if span is None or classes.dtype.kind not in "iu":
+        found = np.searchsorted(classes, labels)
+        return found.clip(max=len(classes) - 1).astype(small)
+    table = np.searchsorted(classes, np.arange(low, low + span)).clip(max=len(classes) - 1)
+    indices: IntArray = table.astype(small)[labels.astype(np.int64) - low]
+    return indices
+
+
+def _span(labels: LabelArray) -> tuple[int, int | None]:
+    """The least of some whole numbers and how many there are to the greatest; None if many."""
+    if labels.dtype.kind not in "iu" or len(labels) == 0:
+        return 0, None
+    low, high = int(labels.min()), int(labels.max())
+    in_reach = high - low < _TABLE and high < np.iinfo(np.int64).max
+    return low, high - low + 1 if in_reach else None

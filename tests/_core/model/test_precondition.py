@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.simplex import log_probability
+from dircal._core.model.objective import Objective
+from dircal._core.model.penalty import off_diagonal
+from dircal._core.model.precondition import Sketch, make_preconditioner
+from dircal._core.model.structure import Full
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_it_inverts_the_model_of_the_curvature(rng):
+    c, q = 4, 5
+    proba, weight = rng.dirichlet(np.ones(c), size=50).T, rng.random(50)
+    A = np.diag(proba @ weight) - (weight * proba) @ proba.T
+    means, deviations, penalty = (
+        rng.normal(size=(c, q)),
+        rng.random((c, q)) + 1.0,
+        rng.random((c, q)),
+    )
+    doubt = A.diagonal()[:, None]
+    sketch = Sketch(
+        (doubt * means).ravel(), (doubt * (means**2 + deviations)).ravel(), A, proba @ weight
+    )
+    owner = np.repeat(np.arange(c), q)
+    V = np.zeros((c * q, c))
+    V[np.arange(c * q), owner] = means.ravel()
+    model = np.diag((doubt * deviations + penalty).ravel()) + V @ A @ V.T
+    precondition = make_preconditioner(sketch, owner, penalty.ravel())
+    inverse = np.stack([precondition(e) for e in np.eye(c * q)], axis=1)
+    assert_allclose(inverse @ model, np.eye(c * q), atol=1e-9)
+
+
+def test_it_is_positive_where_a_class_is_dead_and_nothing_is_penalised(rng):
+    scores, weight = rng.normal(size=(3, 20)) - 5.0, np.full(20, 0.05)
+    proba = np.vstack([rng.dirichlet(np.ones(2), size=20).T, np.zeros(20)])
+    structure = Full(3, 3)
+    sketch = structure.sketch(proba, weight, scores)
+    assert 0.0 < sketch.least_doubt() <= 1.0
+    precondition = make_preconditioner(sketch, structure.owner, np.zeros(12))
+    inverse = np.stack([precondition(e) for e in np.eye(12)], axis=1)
+    assert np.isfinite(inverse).all()
+    assert np.linalg.eigvalsh(0.5 * (inverse + inverse.T)).min() > 0.0
+
+
+def test_it_brings_the_curvatures_of_many_classes_together(make_problem):
+    problem = make_problem(3, n=300, k=12)
+    structure = Full(12, 12)
+    rows = Rows(Source(problem.proba, problem.y, None, Reader(log_probability)))
+    pairs = 12 * 11
+    objective = Objective(rows, structure, off_diagonal(12, pairs**2 / 300, 12**2 / 300))
+    point = structure.pack(np.eye(12, 13))
+    hessian = objective.second_order(point).hessian
+    precondition = objective.local_model(point).preconditioner()
+    turned = np.stack([precondition(column) for column in hessian], axis=1)
+    curvatures = np.linalg.eigvals(turned).real
+    assert curvatures.max() / curvatures.min() < 0.05 * np.linalg.cond(hessian)

@@ -1,0 +1,74 @@
+"""Where the optimum is at infinity the answer still depends on the rows alone."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.simplex import log_softmax
+from dircal._core.model.objective import Objective
+from dircal._core.model.penalty import no_penalty
+from dircal._core.model.structure import Diagonal, Full
+from dircal._core.optim.newton import Status, minimise
+from dircal._core.optim.separation import solve
+
+
+def separable(seed, n=30, k=3):
+    """Rows that some map puts right without error."""
+    logits = np.random.default_rng(seed).normal(size=(n, k))
+    return logits, logits.argmax(axis=1)
+
+
+def objective_of(logits, labels, structure, weight=None):
+    rows = Rows(Source(logits, labels, weight, Reader(log_softmax)))
+    return Objective(rows, structure, no_penalty(logits.shape[1]))
+
+
+def answer(objective, start):
+    return solve(objective, start, every_row_right=False, tol=1e-12, max_iter=100)
+
+
+@pytest.mark.parametrize("structure", [Full(3, 3), Full(3, 2), Diagonal(3)], ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_answer_depends_on_the_rows_alone(structure, seed):
+    logits, labels = separable(seed)
+    start = structure.pack(np.eye(3, 4))
+    objective = objective_of(logits, labels, structure)
+    endless = minimise(objective, start, tol=1e-12, max_iter=100)
+    assert endless.status is Status.AT_INFINITY
+    once = answer(objective, start)
+    elsewhere = answer(objective, 0.1 * start)
+    order = np.random.default_rng(seed).permutation(30)
+    weight = np.random.default_rng(seed).integers(1, 4, 30)
+    copies = np.repeat(np.arange(30), weight)
+    shuffled = answer(objective_of(logits[order], labels[order], structure), start)
+    weighted = answer(objective_of(logits, labels, structure, weight.astype(float)), start)
+    copied = answer(objective_of(logits[copies], labels[copies], structure), start)
+    assert once.status is Status.AT_INFINITY
+    for one, other in ((once, elsewhere), (once, shuffled), (weighted, copied)):
+        assert_allclose(
+            structure.logits(one.params, logits.T),
+            structure.logits(other.params, logits.T),
+            rtol=1e-8,
+            atol=1e-8,
+        )
+
+
+def test_it_is_nearly_as_good_as_anything():
+    logits, labels = separable(0)
+    objective = objective_of(logits, labels, Full(3, 3))
+    found = answer(objective, Full(3, 3).pack(np.eye(3, 4)))
+    assert 0.0 < found.loss < 1e-3
+    loss, _ = objective.loss_and_gradient(found.params)
+    assert found.loss == pytest.approx(loss)
+
+
+def test_an_offset_common_to_all_scores_does_not_count():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 60)
+    logits = 1e-2 * (rng.normal(size=(60, 4)) + 5.0 * np.eye(4)[labels])
+    structure = Full(4, 4)
+    for offset in (0.0, 3.0):
+        rows = Rows(Source(logits + offset, labels, None, Reader(None)))
+        found = answer(Objective(rows, structure, no_penalty(4)), structure.pack(np.eye(4, 5)))
+        assert found.loss < 1e-3

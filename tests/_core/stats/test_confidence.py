@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from dircal._core.stats.confidence import OfAbsoluteGaps, OfMean, OfShifted, interval_of, two_sided
+
+
+def draws_of_mean(values, n_resamples=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.choice(values, (n_resamples, len(values))).mean(axis=1)
+
+
+def all_kinds(seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.exponential(size=80)
+    gaps = rng.normal(scale=0.1, size=12)
+    return [
+        OfMean(draws_of_mean(values, seed=seed), values),
+        OfShifted(rng.normal(size=4000), 0.3),
+        OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(4000, 12))),
+    ]
+
+
+@given(st.integers(0, 1000), st.floats(0.02, 0.98))
+def test_positions_undo_quantiles(seed, confidence):
+    for kind in all_kinds(seed):
+        value = kind.quantile(confidence)
+        if isinstance(kind, OfAbsoluteGaps) and value == 0.0:
+            assert kind.position(0.0) >= confidence
+        else:
+            # Between two draws of 4000.
+            assert kind.position(value) == pytest.approx(confidence, abs=6e-4)
+
+
+@given(st.integers(0, 1000))
+def test_pvalues_are_small_where_intervals_leave_the_value_out(seed):
+    for kind in all_kinds(seed):
+        low, high = interval_of(kind, 0.9)
+        assert low <= high
+        width = high - low
+        for value in (low - 0.05 * width, high + 0.05 * width):
+            if value > 0 or not isinstance(kind, OfAbsoluteGaps):
+                assert two_sided([kind], value) < 0.1 + 1e-3
+        assert two_sided([kind], (low + high) / 2) > 0.1 - 1e-3
+
+
+def test_means_have_the_interval_of_scipy():
+    values = np.random.default_rng(0).exponential(size=60) ** 1.5
+    theirs = stats.bootstrap(
+        (values,), np.mean, n_resamples=5000, method="BCa", rng=np.random.default_rng(1)
+    )
+    draws = theirs.bootstrap_distribution
+    ours = interval_of(OfMean(draws, values), 0.95)
+    assert_allclose(ours, theirs.confidence_interval, rtol=1e-12)
+    plain = np.quantile(draws, [0.025, 0.975])
+    assert np.abs(np.subtract(ours, plain)).max() > 0.1 * draws.std()
+
+
+def test_constant_losses_have_an_interval_of_one_point():
+    kind = OfMean(np.full(200, 0.25), np.full(9, 0.25))
+    assert interval_of(kind, 0.95) == (0.25, 0.25)
+    assert two_sided([kind], 0.25) == pytest.approx(1.0)
+    assert two_sided([kind], 0.3) == pytest.approx(1 / 200)
+
+
+def test_gaps_by_the_definition():
+    rng = np.random.default_rng(0)
+    gaps, noise = rng.normal(scale=0.1, size=9), rng.normal(scale=0.05, size=(1000, 9))
+    kind = OfAbsoluteGaps(gaps, noise)
+    measured = np.abs(gaps).sum()
+    for factor in (0.0, 0.5, 1.0, 1.7):
+        larger = [sum(abs(factor * g + d) for g, d in zip(gaps, row, strict=True)) for row in noise]
+        share = np.mean(np.array(larger) > measured)
+        expected = min(max(share, 1 / 2000), 1 - 1 / 2000)
+        assert kind.position(factor * measured) == pytest.approx(expected)
+    assert kind.position(-0.1) == 0.0
+
+
+def test_chance_alone_is_taken_off():
+    """True gaps are zero: the measured sum is all chance, and the interval reaches down to it."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(200):
+        gaps = rng.normal(scale=0.05, size=30)
+        kind = OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(500, 30)))
+        low, high = interval_of(kind, 0.95)
+        held += low == 0.0
+        assert high < 0.8 * np.abs(gaps).sum() + 0.6
+    assert held >= 185  # 195 expected: the upper tail is 2.5 %
+
+
+def test_true_gaps_are_found():
+    rng = np.random.default_rng(2)
+    truth = np.full(30, 0.1) * np.sign(rng.normal(size=30))
+    held = 0
+    for _ in range(200):
+        gaps = truth + rng.normal(scale=0.05, size=30)
+        low, high = interval_of(OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(500, 30))), 0.95)
+        held += low <= 3.0 <= high
+    # All true gaps are alike, the measured ones are not: the worst case for moving along them.
+    assert held >= 165
+
+
+def test_nothing_measured_is_nothing():
+    kind = OfAbsoluteGaps(np.zeros(3), np.zeros((100, 3)))
+    assert interval_of(kind, 0.95) == (0.0, 0.0)
+    # As sure as a hundred draws allow.
+    assert kind.position(0.01) == 1.0 - 1.0 / 200.0
+
+
+def test_few_draws_give_no_more_confidence_than_they_have():
+    kind = OfAbsoluteGaps(np.array([0.1]), np.linspace(-0.1, 0.1, 100)[:, None])
+    assert np.isfinite(kind.quantile(0.99999))
+
+
+def test_of_several_ways_the_most_careful_counts():
+    draws = np.random.default_rng(0).normal(size=1000)
+    near, far = OfShifted(draws, -0.5), OfShifted(draws, -3.0)
+    assert two_sided([near, far], 0.0) == two_sided([near], 0.0) > two_sided([far], 0.0)

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.simplex import log_probability
+from dircal._core.stats.score import adjust_holm, scores_at_identity
+
+
+def rows_of(proba, labels, chunk_rows=None):
+    source = Source(proba, labels, None, Reader(log_probability), chunk_rows)
+    return Rows(source).with_floor(1e-15)
+
+
+def run(proba, labels, n_resamples=200, seed=0, chunk_rows=None):
+    rng = np.random.default_rng(seed)
+    return scores_at_identity(rows_of(proba, labels, chunk_rows), n_resamples, rng, lambda _: None)
+
+
+def draw(seed, n, k, sharp=1.0):
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.full(k, sharp), n)
+    return proba, (np.log(proba) + rng.gumbel(size=proba.shape)).argmax(axis=1)
+
+
+def naive_statistic(proba, labels, entries):
+    """Row by row, with a pseudo-inverse; ``entries`` are those of [W | b] that are tested."""
+    k = proba.shape[1]
+    gradient, information = np.zeros(k * (k + 1)), np.zeros((k * (k + 1),) * 2)
+    for p, y in zip(proba, labels, strict=True):
+        t = np.append(np.log(p), 1.0)
+        gradient += np.kron(p - np.eye(k)[y], t)
+        information += np.kron(np.diag(p) - np.outer(p, p), np.outer(t, t))
+    g, H = gradient[entries], information[np.ix_(entries, entries)]
+    return g @ np.linalg.pinv(H, rcond=1e-10) @ g
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 2), (80, 3), (150, 5)])
+def test_the_statistic_by_the_definition(n, k):
+    proba, labels = draw(0, n, k, 2.0)
+    found = run(proba, labels)
+    expected = naive_statistic(proba, labels, np.arange(k * (k + 1)))
+    assert found.statistic == pytest.approx(expected, rel=1e-5)
+    assert found.freedom == k**2 - 1
+
+
+def test_many_classes_have_slopes_and_intercepts_only():
+    k = 31
+    proba, labels = draw(1, 200, k, 2.0)
+    found = run(proba, labels)
+    diagonal = np.r_[np.arange(k) * (k + 2), np.arange(k) * (k + 1) + k]
+    assert found.statistic == pytest.approx(naive_statistic(proba, labels, diagonal), rel=1e-5)
+    assert found.freedom == 2 * k - 1
+    assert found.pairs is None
+
+
+def test_draws_have_the_distribution_of_calibrated_rows():
+    """With many rows and no extreme probabilities, a chi-square; drawn and true alike."""
+    proba, labels = draw(2, 3000, 3, 4.0)
+    found = run(proba, labels, n_resamples=1500)
+    assert stats.kstest(found.null_sample, stats.chi2(8).cdf).pvalue > 0.001
+    again = [draw_again(proba, seed) for seed in range(100)]
+    theirs = [run(proba, y, n_resamples=1).statistic for y in again]
+    assert stats.ks_2samp(found.null_sample, theirs).pvalue > 0.001
+
+
+def draw_again(proba, seed):
+    rng = np.random.default_rng([9, seed])
+    return (np.log(proba) + rng.gumbel(size=proba.shape)).argmax(axis=1)
+
+
+def test_chunks_add_up():
+    proba, labels = draw(3, 500, 4)
+    whole, parts = run(proba, labels), run(proba, labels, chunk_rows=77)
+    assert parts.statistic == pytest.approx(whole.statistic, rel=1e-9)
+    assert_allclose(parts.classes.pvalues, whole.classes.pvalues, rtol=0.5)
+    # Other draws of the same distribution.
+    assert stats.ks_2samp(whole.null_sample, parts.null_sample).pvalue > 0.001
+
+
+def test_a_class_that_is_given_too_much_is_named():
+    proba, labels = draw(4, 3000, 4, 3.0)
+    said = proba.copy()
+    said[:, 2] *= 1.6
+    said /= said.sum(axis=1, keepdims=True)
+    found = run(said, labels)
+    assert found.classes.pvalues.argmin() == 2
+    assert found.classes.pvalues[2] < 1e-6
+
+
+def test_a_pair_that_is_confused_is_named_and_a_temperature_is_none():
+    proba, _ = draw(5, 4000, 4, 3.0)
+    log_p = np.log(proba)
+    rng = np.random.default_rng(0)
+    truth = log_p.copy()
+    truth[:, 1] += 0.5 * (log_p[:, 3] - log_p[:, 3].mean())
+    labels = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    found = run(proba, labels)
+    pairs = found.pairs.members.tolist()
+    assert pairs[found.pairs.pvalues.argmin()] == [1, 3]
+    cooler = (0.7 * log_p + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    found = run(proba, cooler)
+    assert found.classes.pvalues.max() < 0.002
+    assert adjust_holm(found.pairs.pvalues).min() > 0.01
+
+
+def test_group_pvalues_are_uniform_where_nothing_is_wrong():
+    proba, _ = draw(6, 800, 3, 3.0)
+    classes, pairs = [], []
+    for seed in range(150):
+        found = run(proba, draw_again(proba, seed), n_resamples=200, seed=seed)
+        classes += found.classes.pvalues.tolist()
+        pairs += found.pairs.pvalues.tolist()
+    for pvalues in (classes, pairs):
+        # Those of one set depend on each other: a coarse look is enough.
+        assert 0.03 < np.mean(np.array(pvalues) < 0.05) < 0.08
+        assert 0.45 < np.mean(pvalues) < 0.55
+
+
+def test_zeros_ones_and_idle_classes_do_no_harm():
+    proba = np.repeat([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], 50, axis=0)
+    found = run(proba, np.r_[np.zeros(50, int), np.arange(50) % 2])
+    assert np.isfinite(found.statistic)
+    assert np.isfinite(found.null_sample).all()
+    assert np.isfinite(found.classes.pvalues).all()
+    assert np.isfinite(found.pairs.pvalues).all()
+
+
+def test_holm_by_hand():
+    assert_allclose(adjust_holm(np.array([0.03, 0.01, 0.02, 0.9])), [0.06, 0.04, 0.06, 0.9])
+    assert_allclose(adjust_holm(np.array([0.5, 0.6])), [1.0, 1.0])

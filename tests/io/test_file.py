@@ -1,0 +1,447 @@
+"""What is saved can be loaded, for ever; what was not saved is refused in one sentence."""
+
+import base64
+import copy
+import json
+import os
+import stat
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, RepeatedKFold, StratifiedShuffleSplit
+from sklearn.naive_bayes import GaussianNB
+
+import dircal
+from dircal import (
+    CalibratedClassifier,
+    CalibratorCV,
+    DirichletCalibrator,
+    IsotonicCalibrator,
+    OneVsRestCalibrator,
+    TemperatureScaling,
+)
+
+GOLDEN = sorted((Path(__file__).parent.parent / "data" / "saved").rglob("*.json"))
+each_golden = pytest.mark.parametrize(
+    "path", GOLDEN, ids=[f"{path.parent.name}-{path.stem}" for path in GOLDEN]
+)
+
+
+@each_golden
+def test_old_files_keep_loading(path):
+    expected = json.loads((path.parent / "expected.txt").read_text())[path.stem]
+    with warnings.catch_warnings():
+        # Written with six digits.
+        warnings.simplefilter("ignore", dircal.exceptions.RowSumWarning)
+        loaded = dircal.load(path)
+        assert_allclose(loaded.predict_proba(expected["X"]), expected["proba"], rtol=1e-12)
+        assert [str(label) for label in loaded.predict(expected["X"])] == expected["labels"]
+
+
+def test_every_version_has_golden_files():
+    from dircal.io import _file
+
+    versions = {path.parent.name for path in GOLDEN}
+    assert versions == {f"version-{i}" for i in range(1, _file._VERSION + 1)}
+
+
+@pytest.fixture
+def fitted(make_problem):
+    problem = make_problem(0, n=100, k=3)
+    return DirichletCalibrator().fit(problem.proba, problem.y)
+
+
+class TestSave:
+    def test_nothing_is_left_behind(self, fitted, tmp_path):
+        dircal.save(fitted, tmp_path / "map.json")
+        dircal.save(fitted, str(tmp_path / "map.json"))
+        assert [path.name for path in tmp_path.iterdir()] == ["map.json"]
+
+    def test_a_failed_write_leaves_the_old_file(self, fitted, tmp_path, monkeypatch):
+        path = tmp_path / "map.json"
+        path.write_text("precious")
+
+        def full(descriptor):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            dircal.save(fitted, path)
+        monkeypatch.setattr(
+            os, "fsync", lambda descriptor: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            dircal.save(fitted, path)
+        assert path.read_text() == "precious"
+        assert [one.name for one in tmp_path.iterdir()] == ["map.json"]
+
+    def test_permissions_are_those_of_any_file(self, fitted, tmp_path):
+        other = tmp_path / "other"
+        other.touch()
+        dircal.save(fitted, tmp_path / "map.json")
+        assert stat.S_IMODE((tmp_path / "map.json").stat().st_mode) == stat.S_IMODE(
+            other.stat().st_mode
+        )
+        (tmp_path / "map.json").chmod(0o600)
+        dircal.save(fitted, tmp_path / "map.json")
+        assert stat.S_IMODE((tmp_path / "map.json").stat().st_mode) == 0o600
+
+    def test_links_are_followed(self, fitted, tmp_path):
+        (tmp_path / "link.json").symlink_to(tmp_path / "map.json")
+        dircal.save(fitted, tmp_path / "link.json")
+        assert (tmp_path / "link.json").is_symlink()
+        assert (tmp_path / "map.json").is_file()
+
+    def test_bad_paths(self, fitted, tmp_path):
+        with pytest.raises(IsADirectoryError, match=r"`path` .* is a folder. Pass the name"):
+            dircal.save(fitted, tmp_path)
+        with pytest.raises(FileNotFoundError, match=r"`path` .* does not exist. Make the folder"):
+            dircal.save(fitted, tmp_path / "no" / "map.json")
+        with pytest.raises(OSError, match=r"`path` '/dev/null' is a device or a pipe"):
+            dircal.save(fitted, "/dev/null")
+
+    @pytest.mark.parametrize("thing", [GaussianNB(), 3, DirichletCalibrator, {"a": 1}])
+    def test_only_calibrators(self, thing, tmp_path):
+        with pytest.raises(ValueError, match="`calibrator` must be a fitted calibrator of dircal"):
+            dircal.save(thing, tmp_path / "map.json")
+        assert not list(tmp_path.iterdir())
+
+    def test_only_fitted_ones(self, tmp_path):
+        with pytest.raises(NotFittedError):
+            dircal.save(DirichletCalibrator(), tmp_path / "map.json")
+
+    def test_a_classifier_inside_says_why_not(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        model = CalibratedClassifier(GaussianNB()).fit(problem.logits, problem.y)
+        with pytest.raises(ValueError, match=r"classifier holds an object of the class GaussianNB"):
+            dircal.save(model, tmp_path / "map.json")
+        with pytest.raises(ValueError, match=r"Save the maps with dircal.save\(model.calibrators_"):
+            dircal.save(model, tmp_path / "map.json")
+        dircal.save(model.calibrators_[0], tmp_path / "map.json")
+
+    def test_what_cannot_be_written_is_named(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        search = CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 0.1, 1e-9]})
+        search.fit(problem.proba, problem.y).set_params(cv=RepeatedKFold(n_splits=2))
+        with pytest.raises(ValueError, match=r"cv holds an object of the class RepeatedKFold.*Set"):
+            dircal.save(search, tmp_path / "map.json")
+        fitted = TemperatureScaling().fit(problem.proba, problem.y)
+        fitted.note_ = "mine"
+        with pytest.raises(ValueError, match="has the attribute 'note_', which no file knows"):
+            dircal.save(fitted, tmp_path / "map.json")
+
+    @pytest.mark.parametrize(
+        "cv", [KFold(3), StratifiedShuffleSplit(2, test_size=0.5, random_state=1), 4]
+    )
+    def test_splitters(self, cv, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        search = CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 0.1, 1e-9]}, cv=cv)
+        dircal.save(search.fit(problem.proba, problem.y), tmp_path / "map.json")
+        assert repr(dircal.load(tmp_path / "map.json").cv) == repr(cv)
+
+    def test_large_maps_are_compact(self, tmp_path):
+        rng = np.random.default_rng(0)
+        k = 300
+        X, y = rng.dirichlet(np.ones(k), size=k), np.arange(k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, kind in {"full": DirichletCalibrator, "one": TemperatureScaling}.items():
+                calibrator = kind(max_iter=2).fit(X, y)
+                dircal.save(calibrator, tmp_path / name)
+                loaded = dircal.load(tmp_path / name)
+                assert loaded.coef_.tobytes() == calibrator.coef_.tobytes()
+        # Four characters for three bytes; of one temperature not even that.
+        assert (tmp_path / "full").stat().st_size < 1.34 * 8 * k * (k + 1) + 100_000
+        assert (tmp_path / "one").stat().st_size < 20_000
+
+
+def load_json(document, tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(document))
+    return dircal.load(path)
+
+
+@pytest.fixture
+def document(fitted, tmp_path):
+    """A valid file as nested dicts and lists."""
+    dircal.save(fitted, tmp_path / "map.json")
+    return json.loads((tmp_path / "map.json").read_text())
+
+
+def set_at(document, names, value):
+    changed = copy.deepcopy(document)
+    node = changed
+    for name in names[:-1]:
+        node = node[name]
+    node[names[-1]] = value
+    return changed
+
+
+COEF = ("object", "fitted", "coef_")
+ARRAY = {"type": "array", "dtype": "float64"}
+# Where, what stands there instead, and what the message says.
+BAD = {
+    "other format": (("format",), "sklearn", r'does not say "format": "dircal"'),
+    "newer": (("version",), 2, "format version 2, and this dircal knows versions up to 1"),
+    "version zero": (("version",), 0, "format version 0"),
+    "true version": (("version",), True, 'and a "version"'),
+    "stranger": (("extra",), 1, "has 'extra', which this version does not know"),
+    "no object": (("object",), 3, "object has the type 3"),
+    "unknown class": (("object", "type"), "os.system", "type 'os.system', which this version"),
+    "inner class": (("object", "type"), "FitRecord", "type 'FitRecord', which this version"),
+    "not fitted": (("object", "fitted"), None, "object is not fitted"),
+    "unknown parameter": (("object", "parameters", "gamma"), 1, "has 'gamma', which this version"),
+    "bad parameter": (("object", "parameters", "lam"), -1.0, "`lam` must be a finite number"),
+    "parameter of a bad type": (("object", "parameters", "tol"), [1], "tol cannot be"),
+    "bad classes": (("object", "parameters", "classes"), "abc", "classes needs a list of labels"),
+    "unknown attribute": (("object", "fitted", "evil_"), 1, "has 'evil_', which this version"),
+    "a list for a matrix": (COEF, [[1.0]], "coef_ needs an array; got a list"),
+    "wrong shape": (COEF, {**ARRAY, "shape": [1, 1], "data": [[1.0]]}, "needs length 3"),
+    "lying shape": (COEF, {**ARRAY, "shape": [3, 3], "data": [[1.0]]}, "does not have the shape"),
+    "10 GB": (
+        COEF,
+        {**ARRAY, "shape": [36000, 36000], "base64": "AAAA"},
+        r"needs 10368000000 bytes; got 3",
+    ),
+    "a bomb": (
+        COEF,
+        {
+            **ARRAY,
+            "shape": [20000, 20000],
+            "diagonal": {**ARRAY, "shape": [20000], "data": [0] * 20000},
+        },
+        "would take more memory than 1 GiB",
+    ),
+    "wide text": (
+        ("object", "fitted", "classes_"),
+        {"type": "array", "dtype": "U999999", "shape": [400], "data": ["a"] * 400},
+        "would take more memory",
+    ),
+    "NaN": (
+        COEF,
+        {**ARRAY, "shape": [3, 3], "data": [["nan"] * 3] * 3},
+        "needs finite numbers; got NaN",
+    ),
+    "NaN in base64": (
+        ("object", "fitted", "intercept_"),
+        {
+            **ARRAY,
+            "shape": [3],
+            "base64": base64.b64encode(np.array([1, np.nan, 2.0]).tobytes()).decode(),
+        },
+        "intercept_ needs finite numbers",
+    ),
+    "single precision": (
+        COEF,
+        {"type": "array", "dtype": "float32", "shape": [3, 3], "data": [[0] * 3] * 3},
+        "needs float64; got float32",
+    ),
+    "objects": (
+        COEF,
+        {"type": "array", "dtype": "O", "shape": [3, 3], "data": [[0] * 3] * 3},
+        "cannot have the dtype 'O'",
+    ),
+    "not base64": (COEF, {**ARRAY, "shape": [3, 3], "base64": "(!)"}, "holds other characters"),
+    "unsorted": (
+        ("object", "fitted", "classes_", "data"),
+        [1, 0, 2],
+        "classes_ needs distinct labels, sorted",
+    ),
+    "other columns": (
+        ("object", "fitted", "column_classes_", "data"),
+        [1, 0, 7],
+        "needs the labels of `classes_` in some order",
+    ),
+    "too many features": (("object", "fitted", "n_features_in_"), 4, "is 4, with 3 classes"),
+    "names": (
+        ("object", "fitted", "feature_names_in_"),
+        {"type": "array", "dtype": "object", "of": "str", "shape": [2], "data": ["a", "b"]},
+        "needs 3 names; got 2",
+    ),
+    "floor": (("object", "fitted", "clip_"), 2.0, "clip_ needs a number from 0 to 1; got 2.0"),
+    "status": (
+        ("object", "fitted", "status", "name"),
+        "__class__",
+        "status cannot be '__class__'",
+    ),
+    "record": (("object", "fitted", "record"), None, "_record cannot be a NoneType"),
+    "pairs": (
+        ("object", "fitted", "record", "fields", "effects", "fields", "leader", "data", 0),
+        9,
+        "leader needs numbers from 0 to 2",
+    ),
+    "losses": (
+        ("object", "fitted", "record", "fields", "effects", "fields", "losses", "items"),
+        [1.0],
+        "losses needs three numbers",
+    ),
+}
+
+
+class TestLoad:
+    @pytest.mark.parametrize(("names", "value", "message"), BAD.values(), ids=BAD)
+    def test_what_does_not_fit_is_refused(self, names, value, message, document, tmp_path):
+        with pytest.raises(ValueError, match=message) as error:
+            load_json(set_at(document, names, value), tmp_path)
+        assert str(error.value).startswith("`path` ")
+        assert str(error.value).endswith("Pass a file that dircal.save has written.")
+        assert "\n" not in str(error.value)
+
+    def test_what_is_missing_is_named(self, document, tmp_path):
+        for name in document["object"]["fitted"]:
+            changed = copy.deepcopy(document)
+            del changed["object"]["fitted"][name]
+            with pytest.raises(ValueError, match=f"lacks '_?{name}'"):
+                load_json(changed, tmp_path)
+
+    def test_parameters_that_came_later_have_their_defaults(self, document, tmp_path):
+        del document["object"]["parameters"]["tol"]
+        assert load_json(document, tmp_path).tol == 1e-12
+
+    def test_a_matrix_must_be_one_of_the_family(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        dircal.save(TemperatureScaling().fit(problem.proba, problem.y), tmp_path / "map.json")
+        document = json.loads((tmp_path / "map.json").read_text())
+        document["object"]["fitted"]["coef_"]["data"][0][1] = 0.5
+        with pytest.raises(ValueError, match="no matrix that TemperatureScaling can have"):
+            load_json(document, tmp_path)
+
+    def test_members_must_belong_together(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        fitted = OneVsRestCalibrator(IsotonicCalibrator()).fit(problem.proba, problem.y)
+        dircal.save(fitted, tmp_path / "map.json")
+        document = json.loads((tmp_path / "map.json").read_text())
+        members = document["object"]["fitted"]["calibrators_"]
+        few = set_at(document, ("object", "fitted", "calibrators_"), members[:2])
+        with pytest.raises(ValueError, match="calibrators_ needs length 3"):
+            load_json(few, tmp_path)
+        falling = copy.deepcopy(document)
+        falling["object"]["fitted"]["calibrators_"][0]["fitted"]["values_"]["data"].reverse()
+        with pytest.raises(ValueError, match="values_ needs numbers that never fall"):
+            load_json(falling, tmp_path)
+        other = copy.deepcopy(document)
+        other["object"]["fitted"]["calibrators_"][1]["parameters"]["input_scale"] = "logit"
+        with pytest.raises(ValueError, match="needs input_scale='probability'"):
+            load_json(other, tmp_path)
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "it is empty"),
+            (b" \n", "it is empty"),
+            (b"\x80\x04\x95", "begins with a brace"),
+            (b"[]", "begins with a brace"),
+            (b"{", "not JSON, or cut off: .* in line 1, column 2"),
+            (b"{}", 'does not say "format"'),
+            (b'{"a": "\xff"}', "not text in UTF-8"),
+            (b'{"a": ' * 100_000, "nested too deeply|not JSON"),
+            (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
+            (b'{"a": NaN}', "holds NaN, which is no JSON"),
+            (b'{"a": -Infinity}', "holds -Infinity, which is no JSON"),
+            (b'{"a": 1, "a": 2}', "says 'a' twice"),
+            (b'{"a": ' + b"9" * 10_000 + b"}", "a number that is too long"),
+        ],
+    )
+    def test_files_of_other_kinds(self, content, message, tmp_path):
+        (tmp_path / "map.json").write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            dircal.load(tmp_path / "map.json")
+
+    def test_huge_files_are_not_read(self, tmp_path):
+        with (tmp_path / "map.json").open("wb") as file:
+            file.truncate(10 * 2**30)
+        with pytest.raises(ValueError, match="larger than 1 GiB"):
+            dircal.load(tmp_path / "map.json")
+
+    def test_missing_files(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            dircal.load(tmp_path / "map.json")
+
+    def test_deep_values(self, document, tmp_path):
+        deep = 1
+        for _ in range(100):
+            deep = [deep]
+        with pytest.raises(ValueError, match="nested too deeply"):
+            load_json(set_at(document, ("object", "parameters", "lam"), deep), tmp_path)
+
+
+def assert_loads_or_says_no(content, path):
+    path.write_bytes(content)
+    try:
+        loaded = dircal.load(path)
+    except ValueError as error:
+        if not str(error).startswith("`path` ") or "\n" in str(error):
+            raise
+    else:
+        assert isinstance(loaded, BaseEstimator)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_bytes(data, tmp_path):
+    content = data.draw(st.sampled_from(GOLDEN)).read_bytes()
+    start = data.draw(st.integers(0, len(content)))
+    stop = data.draw(st.integers(start, min(len(content), start + 30)))
+    between = data.draw(st.binary(max_size=5))
+    end = data.draw(st.sampled_from([len(content), start + 200]))
+    assert_loads_or_says_no(content[:start] + between + content[stop:end], tmp_path / "map.json")
+
+
+def test_damage_that_was_found(tmp_path):
+    """By the test below, once."""
+    golden = next(path for path in GOLDEN if path.stem == "identity")
+    names = ("object", "fitted", "column_classes_", "of")
+    with pytest.raises(ValueError, match=r"cannot hold objects of kind \[\]"):
+        load_json(set_at(json.loads(golden.read_text()), names, []), tmp_path)
+
+
+def places_in(node, names=()):
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield (*names, key)
+            yield from places_in(value, (*names, key))
+    elif isinstance(node, list):
+        for i, value in enumerate(node):
+            yield (*names, i)
+            yield from places_in(value, (*names, i))
+
+
+TYPES = ["array", "tuple", "dict", "scalar", "masked_array", "float", "status", "KFold", "Effects"]
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "nan", "inf", "float64", "object", "U3", "datetime64[q]", "learned"])
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "data", "dtype", "shape", "items", "value", "mask", "of"]),
+            inner | st.sampled_from([*TYPES, "DirichletCalibrator"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_values(data, tmp_path):
+    document = json.loads(data.draw(st.sampled_from(GOLDEN)).read_text())
+    names = data.draw(st.sampled_from(list(places_in(document))))
+    other = data.draw(st.sampled_from(list(places_in(document))))
+    found = document
+    for name in other:
+        found = found[name]
+    value = data.draw(JSON | st.just(found))
+    changed = json.dumps(set_at(document, names, value), allow_nan=False)
+    assert_loads_or_says_no(changed.encode(), tmp_path / "map.json")
