@@ -23,7 +23,7 @@ from _problems import FloatArray
 from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator, calibration_test
-from dircal._core.model.objective import LocalModel, Objective
+from dircal._core.model.objective import Evaluation, Linearisation, Objective
 from dircal._core.model.structure import Full
 
 __all__ = ["INPUTS", "LABELS", "TOL", "Say", "peak_gigabytes", "run_alone"]
@@ -122,29 +122,23 @@ class _Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Write down every loss and gradient, and remember whose Hessian was asked for."""
-        evaluate, bend = Objective.loss_and_gradient, Objective.second_order
-        look = Objective.local_model
+        evaluate, look = Objective.evaluate, Objective.linearise
 
-        def evaluation(objective: Objective, params: FloatArray) -> tuple[float, FloatArray]:
+        def evaluation(objective: Objective, params: FloatArray) -> Evaluation:
             began = time.perf_counter()
-            loss, gradient = evaluate(objective, params)
-            self._note(objective, began, loss)
-            return loss, gradient
+            found = evaluate(objective, params)
+            self._note(objective, began, found.loss)
+            return found
 
-        def local_model(objective: Objective, *args: Any) -> LocalModel:
+        def linearise(objective: Objective, *args: Any) -> Linearisation:
             began = time.perf_counter()
             model = look(objective, *args)
-            self._note(objective, began, model.loss)
+            self._note(objective, began, model.at.loss)
             return model
 
-        def second_order(objective: Objective, params: FloatArray) -> object:
-            self._remember(objective)
-            return bend(objective, params)
-
         with (
-            mock.patch.object(Objective, "loss_and_gradient", evaluation),
-            mock.patch.object(Objective, "local_model", local_model),
-            mock.patch.object(Objective, "second_order", second_order),
+            mock.patch.object(Objective, "evaluate", evaluation),
+            mock.patch.object(Objective, "linearise", linearise),
         ):
             yield
 
@@ -152,8 +146,7 @@ class _Watch:
         """The watched objective at the fitted map; takes one loss and gradient."""
         assert self.objective is not None
         weights = np.column_stack([calibrator.coef_, calibrator.intercept_])
-        loss, _ = self.objective.loss_and_gradient(self.objective.structure.pack(weights))
-        return loss
+        return self.objective.evaluate(self.objective.structure.pack(weights)).loss
 
     def _note(self, objective: Objective, began: float, loss: float) -> None:
         self._remember(objective)

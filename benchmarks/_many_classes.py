@@ -8,16 +8,15 @@ from _problems import Problem, problems
 from _timing import Row, race
 
 from dircal import DirichletCalibrator, VectorScaling
-from dircal._core.data.chunks import Reader, Rows, Source
-from dircal._core.data.simplex import log_probability
-from dircal._core.model.objective import Objective
-from dircal._core.model.penalty import no_penalty
+from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.model.objective import Likelihood
 from dircal._core.model.structure import Diagonal, Full, Structure
+from dircal.maps import CalibrationMap, LogProbability, Normalise
 
 __all__ = ["first_evaluation", "many_classes"]
 
 _N_CLASSES = 100
-_FLOOR = 1e-15
+_CLIP = 1e-15
 _MOST_EVALUATIONS = 250.0
 # How much weaker than the default the weak penalty is.
 _WEAKER = 0.01
@@ -28,27 +27,29 @@ def many_classes() -> list[Row]:
     networks = problems(_N_CLASSES)
     rows = [_odir(problem) for problem in networks]
     for problem in networks:
-        rows += [_odir_floor_learned(problem), _weak_odir(problem), _l2(problem)]
+        rows += [_odir_clip_learned(problem), _weak_odir(problem), _l2(problem)]
     return [*rows, _vector_scaling(networks[0])]
 
 
 def first_evaluation(problem: Problem, structure: Structure) -> Callable[[], object]:
     """One loss and gradient at the identity, on scores that are in memory already."""
-    rows = Rows(Source(problem.proba, problem.labels, None, Reader(log_probability)))
     k = problem.n_classes
-    objective = Objective(rows.with_floor(_FLOOR), structure, no_penalty(k))
+    read = CalibrationMap(k, (Normalise(), LogProbability())).read
+    rows = Rows(ArraySource(problem.proba, problem.labels, None, read))
+    likelihood = Likelihood(rows.with_clip(_CLIP), structure)
     start = structure.pack(np.eye(k, k + 1))
-    return lambda: objective.loss_and_gradient(start)
+    # A new array each time: at one that it has seen the likelihood reads nothing.
+    return lambda: likelihood.evaluate(start.copy())
 
 
 def _odir(problem: Problem) -> Row:
-    calibrator = DirichletCalibrator(clip=_FLOOR, classes=np.arange(_N_CLASSES))
+    calibrator = DirichletCalibrator(clip=_CLIP, classes=np.arange(_N_CLASSES))
     return _in_evaluations(problem, "Dirichlet ODIR", calibrator, _MOST_EVALUATIONS)
 
 
-def _odir_floor_learned(problem: Problem) -> Row:
+def _odir_clip_learned(problem: Problem) -> Row:
     calibrator = DirichletCalibrator(classes=np.arange(_N_CLASSES))
-    return _in_evaluations(problem, "Dirichlet ODIR, floor learned", calibrator)
+    return _in_evaluations(problem, "Dirichlet ODIR, clip learned", calibrator)
 
 
 def _weak_odir(problem: Problem) -> Row:
@@ -56,20 +57,20 @@ def _weak_odir(problem: Problem) -> Row:
     calibrator = DirichletCalibrator(
         lam=_WEAKER * (k * (k - 1)) ** 2 / n,
         mu=_WEAKER * k**2 / n,
-        clip=_FLOOR,
+        clip=_CLIP,
         classes=np.arange(k),
     )
     return _in_evaluations(problem, "Dirichlet ODIR, lam and mu / 100", calibrator)
 
 
 def _l2(problem: Problem) -> Row:
-    calibrator = DirichletCalibrator(penalty="l2", clip=_FLOOR, classes=np.arange(_N_CLASSES))
+    calibrator = DirichletCalibrator(penalty="l2", clip=_CLIP, classes=np.arange(_N_CLASSES))
     return _in_evaluations(problem, "Dirichlet L2, lam=1e-3", calibrator)
 
 
 def _vector_scaling(problem: Problem) -> Row:
     calibrator = VectorScaling(classes=np.arange(_N_CLASSES))
-    return _in_evaluations(problem, "vector scaling, floor learned", calibrator)
+    return _in_evaluations(problem, "vector scaling, clip learned", calibrator)
 
 
 def _in_evaluations(

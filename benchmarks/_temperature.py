@@ -10,9 +10,10 @@ from _timing import Row, race
 from sklearn.calibration import _TemperatureScaling
 
 from dircal import TemperatureScaling
-from dircal._core.clip.by_likelihood import learn_floor
-from dircal._core.data.chunks import Reader, Rows, Source
-from dircal._core.data.simplex import TINY, log_probability
+from dircal._core.clip.by_likelihood import learn_clip
+from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.simplex import TINY
+from dircal.maps import CalibrationMap, LogProbability, Normalise
 
 __all__ = ["default_against_sklearn", "logits_against_sklearn", "passes_by_classes", "worst_passes"]
 
@@ -26,16 +27,16 @@ def logits_against_sklearn() -> list[Row]:
 
 
 def default_against_sklearn() -> list[Row]:
-    """Both fit the same probabilities; ours learns the floor as well."""
+    """Both fit the same probabilities; ours learns the clip as well."""
     return [_race_on_probabilities(problems(k)[-1]) for k in (10, 100)]
 
 
 def passes_by_classes() -> list[Row]:
-    """Passes over the data with the floor fixed, then with the floor learned."""
+    """Passes over the data with the clip fixed, then with the clip learned."""
     rows = []
     for k in (2, 10, 100, 1000):
         problem = problems(k)[0]
-        fixed = _passes_with_fixed_floor(problem, _FIXED_FLOOR)
+        fixed = _passes_with_fixed_clip(problem, _FIXED_FLOOR)
         rows.append(_passes_row(f"temperature, k={k}", problem.name, fixed))
         rows.append(_learned_row(problem, fixed))
     return rows
@@ -43,7 +44,7 @@ def passes_by_classes() -> list[Row]:
 
 def worst_passes() -> list[Row]:
     """The largest number of passes over every network of the data folder."""
-    counts = {problem.name: _passes_with_fixed_floor(problem, TINY) for problem in all_networks()}
+    counts = {problem.name: _passes_with_fixed_clip(problem, TINY) for problem in all_networks()}
     if not counts:
         return []
     worst = max(counts, key=lambda name: counts[name])
@@ -74,7 +75,7 @@ def _race_on_probabilities(problem: Problem) -> Row:
     ours = TemperatureScaling(classes=classes)
     times = race(lambda: ours.fit(X, y), lambda: _TemperatureScaling().fit(X, y))
     return Row(
-        f"temperature, default (floor learned), k={problem.n_classes}",
+        f"temperature, default (clip learned), k={problem.n_classes}",
         problem.name,
         "s",
         times.ours,
@@ -85,12 +86,12 @@ def _race_on_probabilities(problem: Problem) -> Row:
     )
 
 
-def _passes_with_fixed_floor(problem: Problem, floor: float) -> int:
+def _passes_with_fixed_clip(problem: Problem, clip: float) -> int:
     classes = np.arange(problem.n_classes)
     if problem.logits is not None:
         on_logits = TemperatureScaling(input_scale="logit", classes=classes)
         return count_passes(lambda: on_logits.fit(problem.logits, problem.labels)).evaluations
-    on_proba = TemperatureScaling(clip=floor, classes=classes)
+    on_proba = TemperatureScaling(clip=clip, classes=classes)
     return count_passes(lambda: on_proba.fit(problem.proba, problem.labels)).evaluations
 
 
@@ -101,15 +102,16 @@ def _passes_row(name: str, data: str, count: int) -> Row:
 def _learned_row(problem: Problem, fixed: int) -> Row:
     learned = TemperatureScaling(classes=np.arange(problem.n_classes))
     total = count_passes(lambda: learned.fit(problem.proba, problem.labels)).evaluations
-    source = Source(problem.proba, problem.labels, None, Reader(log_probability))
-    spent = learn_floor(Rows(source), max_iter=100).n_passes
+    read = CalibrationMap(problem.n_classes, (Normalise(), LogProbability())).read
+    source = ArraySource(problem.proba, problem.labels, None, read)
+    spent = learn_clip(Rows(source), max_iter=100).n_passes
     return Row(
-        f"passes: temperature, floor learned, k={problem.n_classes}",
+        f"passes: temperature, clip learned, k={problem.n_classes}",
         problem.name,
         "passes",
         total,
-        "the same, floor fixed",
+        "the same, clip fixed",
         fixed,
         None,
-        f"{spent} to learn the floor, {learned.clip_:.0e}",
+        f"{spent} to learn the clip, {learned.clip_:.0e}",
     )

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dircal.io import read_pickled_logits
 from experiments._shared.files import reason
+from experiments.neural._pickled_logits import read_pickled_logits
 
 __all__ = ["Arrays", "has_confidences_only", "read_arrays"]
 

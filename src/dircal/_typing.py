@@ -8,18 +8,18 @@ import numpy.typing as npt
 __all__ = [
     "AnyFloatArray",
     "ArrayLike",
+    "Float32Array",
     "FloatArray",
     "InputScale",
     "IntArray",
     "LabelArray",
-    "SmallFloatArray",
 ]
 
 ArrayLike: TypeAlias = Any
 """What users pass: arrays, lists, memory maps, pandas or polars frames."""
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-SmallFloatArray: TypeAlias = npt.NDArray[np.float32]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
 AnyFloatArray: TypeAlias = npt.NDArray[Any]
 """Arrays of either float type."""
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]

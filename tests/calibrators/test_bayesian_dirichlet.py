@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
+from dircal.maps import Affine
 
 SINGLE_ZERO = float(np.finfo(np.float32).tiny)
 
@@ -48,14 +49,14 @@ def test_fixed_is_structured_matrix_scaling(n, k, make_problem):
 def of_prior(fitted):
     """The matrix V that the prior is about, from W."""
     means = fitted.coef_.mean(axis=1, keepdims=True)
-    return fitted.coef_ + (1.0 / fitted.level_ - 1.0) * (means - means.mean())
+    return fitted.coef_ + (1.0 / fitted.row_mean_factor_ - 1.0) * (means - means.mean())
 
 
 def test_learned_is_the_optimum_of_its_definition(make_problem):
     n, k = 300, 5
     problem, new = make_problem(0, n=n, k=k, scale=3.0), make_problem(1, n=6, k=k).proba
     fitted = BayesianDirichletCalibrator(clip=1e-300).fit(problem.proba, problem.y)
-    t, u, alpha = fitted.temperature_, fitted.smoothing_, list(fitted.precisions_.values())
+    t, u, alpha = fitted.temperature_, fitted.uniform_weight_, list(fitted.precisions_.values())
 
     def whole(q):
         z = (q ** (1 / t)).sum(axis=1, keepdims=True)
@@ -63,7 +64,7 @@ def test_learned_is_the_optimum_of_its_definition(make_problem):
 
     s = whole(problem.proba)
     level = np.sqrt(s.var(axis=1).mean() / (s.mean(axis=1) ** 2).mean())
-    assert_allclose(fitted.level_, level, rtol=1e-9)
+    assert_allclose(fitted.row_mean_factor_, level, rtol=1e-9)
     assert level < 0.9
 
     def read(q):
@@ -114,7 +115,7 @@ def test_evidence_is_the_integral_over_the_prior():
     logits = rng.normal(size=(20, 2))
     y = (logits + rng.gumbel(size=(20, 2))).argmax(axis=1)
     fitted = BayesianDirichletCalibrator(prior="fixed", input_scale="logit").fit(logits, y)
-    scores = fitted._reader(None)(logits)
+    scores = fitted.map_.before(Affine).read(logits)
     draws = rng.normal(size=(200_000, 2, 3)) / 2.0  # alpha = 4 in all groups
     z = np.einsum("dij,jm->dim", draws[:, :, :2] + np.eye(2), scores) + draws[:, :, 2:]
     odds = np.take_along_axis(z, y[None, None], axis=1) - np.take_along_axis(
@@ -155,7 +156,7 @@ def test_next_to_no_weight_says_next_to_nothing(prior, make_problem):
     problem = make_problem(0, n=50, k=3)
     calibrator = BayesianDirichletCalibrator(prior=prior)
     fitted = calibrator.fit(problem.proba, problem.y, np.full(50, 1e-30))
-    assert fitted.smoothing_ < 1.0
+    assert fitted.uniform_weight_ < 1.0
     assert_allclose(fitted.predict_proba(problem.proba), 1.0 / 3.0, atol=1e-6)
 
 
@@ -248,8 +249,8 @@ def test_intervals_by_finite_differences(make_problem):
     problem = make_problem(0, n=200, k=3)
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
     new = make_problem(1, n=5, k=3).proba
-    scores, covariance = fitted._reader(None)(new), fitted._posterior.covariance
-    scores -= (1.0 - fitted.level_) * scores.mean(axis=0)
+    scores, covariance = fitted.map_.before(Affine).read(new), fitted._posterior.covariance
+    scores -= (1.0 - fitted.row_mean_factor_) * scores.mean(axis=0)
     weights = np.column_stack([of_prior(fitted), fitted.intercept_])
 
     def log_odds(params):

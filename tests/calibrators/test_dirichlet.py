@@ -6,6 +6,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from dircal import DirichletCalibrator, TemperatureScaling
 from dircal.exceptions import ConvergenceWarning
+from dircal.maps import Affine, Scale, Softmax
 
 TINY = np.finfo(float).tiny
 
@@ -102,12 +103,9 @@ def test_two_classes_are_beta_calibration(vectors, expected):
 
 def test_temperature_scaling_lies_in_the_family(vectors):
     temperature = TemperatureScaling().fit(vectors.proba, vectors.y)
-    dirichlet = DirichletCalibrator().fit(vectors.proba, vectors.y)
-    dirichlet.coef_ = np.eye(4) / temperature.temperature_
-    dirichlet.intercept_ = np.zeros(4)
-    assert_allclose(
-        dirichlet.predict_proba(vectors.proba), temperature.predict_proba(vectors.proba), rtol=1e-12
-    )
+    affine = Affine(np.eye(4) / temperature.temperature_, np.zeros(4))
+    dirichlet = temperature.map_.before(Scale).then(affine, Softmax())
+    assert_allclose(dirichlet(vectors.proba), temperature.predict_proba(vectors.proba), rtol=1e-12)
 
 
 def test_strong_odir_tends_to_a_diagonal_map_without_intercepts(vectors):

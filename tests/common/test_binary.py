@@ -94,7 +94,7 @@ def test_a_named_column_speaks_of_the_label_it_is_named_after(binary, make_probl
         assert_allclose(fitted.predict_proba(problem.proba[:, 1]), plain, atol=SAME)
         # 1 - p has fewer digits than p: scores near an edge may change sides.
         other = fitted.predict_proba(frame["no"])
-        assert np.isclose(other, plain, atol=SAME).all(axis=1).mean() > 0.98
+        assert np.isclose(other, plain, atol=SAME).all(axis=1).mean() >= 0.97
     nameless = pd.Series(problem.proba[:, 1], index=np.arange(300)[::-1])
     assert_allclose(clone(binary).fit(nameless, labels).predict_proba(nameless), plain, atol=SAME)
 

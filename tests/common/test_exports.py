@@ -10,7 +10,7 @@ from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
 from dircal.export import from_torch, to_onnx, to_python, to_torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
-STEPS = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
+CURVES = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
 
 
 def run_onnx(calibrator, X, dtype):
@@ -44,12 +44,12 @@ def innermost(calibrator):
     return calibrator
 
 
-def steps_of_computed_scores(calibrator):
-    """Steps at scores that no two programs compute alike."""
+def curve_of_computed_scores(calibrator):
+    """Edges at scores that no two programs compute alike."""
     inside = calibrator.calibrator if isinstance(calibrator, CalibratorCV) else calibrator
     return (
         isinstance(inside, OneVsRestCalibrator)
-        and isinstance(innermost(inside), STEPS)
+        and isinstance(innermost(inside), CURVES)
         and calibrator.input_scale == "logit"
     )
 
@@ -101,7 +101,7 @@ def assert_agrees(calibrator, X, bound):
     single = X.astype(np.float32)
     rounded = calibrator.predict_proba(single)
     assert np.abs(run_onnx(calibrator, single, "mixed") - rounded).max() <= 1e-7
-    if isinstance(innermost(calibrator), STEPS):
+    if isinstance(innermost(calibrator), CURVES):
         return
     assert np.abs(run_torch(calibrator, X, "float64") - expected).max() <= bound
     assert np.abs(from_torch(to_torch(calibrator)).predict_proba(X) - expected).max() <= 1e-14
@@ -121,9 +121,9 @@ def assert_agrees_in_single(calibrator, X):
 
 def test_exports_agree(fitted):
     calibrator, X = fitted
-    if steps_of_computed_scores(calibrator):
+    if curve_of_computed_scores(calibrator):
         for export in (to_onnx, to_python, to_torch):
-            with pytest.raises(ValueError, match="its steps lie at scores that are computed"):
+            with pytest.raises(ValueError, match="of scores that are computed with exponentials"):
                 export(calibrator)
         return
     assert_agrees(calibrator, X, tolerance(calibrator, X))
@@ -145,12 +145,12 @@ def test_exports_of_one_column_agree(scaled_binary):
 
 def test_single_precision(fitted):
     calibrator, X = fitted
-    if steps_of_computed_scores(calibrator):
+    if curve_of_computed_scores(calibrator):
         return
-    if isinstance(innermost(calibrator), STEPS):
+    if isinstance(innermost(calibrator), CURVES):
         with pytest.raises(ValueError, match=r"`dtype` 'float32' cannot hold .* Use dtype='mixed'"):
             to_onnx(calibrator, dtype="float32")
-        with pytest.raises(ValueError, match=r"steps have no gradient.* Use to_onnx"):
+        with pytest.raises(ValueError, match=r"a curve with edges has no gradient.* Use to_onnx"):
             to_torch(calibrator, dtype="float32")
         return
     assert_agrees_in_single(calibrator, X)
@@ -158,7 +158,7 @@ def test_single_precision(fitted):
 
 def test_single_precision_of_binary_calibrators(fitted_binary):
     calibrator, X = fitted_binary
-    if not isinstance(calibrator, STEPS):
+    if not isinstance(calibrator, CURVES):
         assert_agrees_in_single(calibrator, X)
 
 
@@ -166,7 +166,7 @@ def test_single_precision_of_binary_calibrators(fitted_binary):
 def test_single_precision_where_the_map_is_undecided(scaled, k):
     """Rows far out whose first two classes are equal after the map: where rounding shows."""
     calibrator, make = scaled
-    if isinstance(innermost(calibrator), STEPS):
+    if isinstance(innermost(calibrator), CURVES):
         return
     X, y = make(1, n=50 * k, k=k)
     calibrator.fit(X, y)

@@ -51,7 +51,13 @@ class TestQuick:
         both = values(folder).merge(values(COMMITTED), on=key, suffixes=("", "_committed"))
         assert len(both) == len(values(folder))
         # Naive Bayes has no choices that a library could make differently tomorrow.
-        losses = both[(both["measure"] == "log-loss") & (both["classifier"] == "nbayes")]
+        # Bins of equal numbers of rows part rows whose scores differ in the last digit, and that
+        # digit is the processor's.
+        losses = both[
+            (both["measure"] == "log-loss")
+            & (both["classifier"] == "nbayes")
+            & (both["method"] != "FreqB")
+        ]
         assert (losses["value"] - losses["value_committed"]).abs().max() < 1e-3
 
     def test_again_there_is_nothing_to_do(self, folder):

@@ -15,6 +15,7 @@ from dircal import (
     TemperatureScaling,
 )
 from dircal.export import to_onnx, to_python, to_torch
+from dircal.maps import Affine, CalibrationMap, Softmax
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_bad_arguments(fitted, make_problem):
 def test_large_weights_are_refused_in_single_precision(make_problem):
     problem = make_problem(0, n=200, k=3)
     scaling = MatrixScaling(input_scale="logit").fit(problem.logits, problem.y)
-    scaling.coef_ *= 1e4
+    scaling.map_ = CalibrationMap(3, (Affine(1e4 * np.eye(3), np.zeros(3)), Softmax()))
     with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='mixed'"):
         to_onnx(scaling, dtype="float32")
     with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='float64'"):

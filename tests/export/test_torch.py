@@ -7,6 +7,7 @@ import torch
 from numpy.testing import assert_allclose
 
 from dircal import (
+    AutoCalibrator,
     BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
@@ -57,13 +58,58 @@ def test_training_lowers_the_loss_and_comes_back(calibrator, make_problem):
         assert_allclose(module(torch.tensor(X)), back.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        AutoCalibrator(calibrators=[TemperatureScaling()], cv=2),
+        CalibratorCV(OneVsRestCalibrator(PlattCalibrator()), {"calibrator__tol": [1e-9]}, cv=2),
+        CalibratorCV(
+            OneVsRestCalibrator(BetaCalibrator()),
+            {"calibrator__tol": [1e-9]},
+            cv=2,
+            combine="refit",
+        ),
+        # Both folds give the same map, so that all of it comes before the mean.
+        CalibratorCV(TemperatureScaling(), {"tol": [1e-9]}, cv=[(range(200), [0, 1])] * 2),
+    ],
+)
+def test_what_is_made_of_others_comes_back_with_all_of_them(calibrator, make_problem):
+    problem = make_problem(0, n=300, k=3)
+    X = problem.proba
+    module = to_torch(calibrator.fit(X, problem.y))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter *= 0.9
+        moved = module(torch.tensor(X))
+    back = from_torch(module)
+    assert_allclose(moved, back.predict_proba(X), rtol=1e-12)
+    assert np.abs(moved.numpy() - calibrator.predict_proba(X)).max() > 1e-3
+    if isinstance(calibrator, AutoCalibrator):
+        assert type(back) is TemperatureScaling
+    else:
+        assert [type(each) for each in back.calibrators_] == [
+            type(each) for each in calibrator.calibrators_
+        ]
+
+
+def test_a_reference_class_stays_one(make_problem):
+    problem = make_problem(0, n=300, k=3)
+    calibrator = DirichletCalibrator(penalty="l2_reference", lam=1.0)
+    module = to_torch(calibrator.fit(problem.proba, problem.y))
+    train(module, problem.proba, problem.y)
+    assert module.steps.affine.weight[-1].abs().max() > 0
+    back = from_torch(module)
+    assert not back.coef_[-1].any()
+    assert back.intercept_[-1] == 0.0
+
+
 def test_training_finds_what_the_fit_finds(make_problem):
     problem = make_problem(0, n=300, k=3)
     X, y = problem.logits, problem.y
     scaling = TemperatureScaling(input_scale="logit").fit(X, y)
     right = scaling.temperature_
     module = to_torch(scaling)
-    module.layer.slope.data.fill_(1.0)
+    module.steps.scale.slope.data.fill_(1.0)
     train(module, X, y, steps=300)
     assert from_torch(module).temperature_ == pytest.approx(right, rel=1e-3)
     assert sum(p.numel() for p in module.parameters()) == 1
@@ -153,10 +199,10 @@ def test_what_is_no_calibrator(make_problem):
     with pytest.raises(ValueError, match=r"`module` must be what .* returned; got a Linear"):
         from_torch(torch.nn.Linear(3, 3))
     module = to_torch(DirichletCalibrator().fit(problem.proba, problem.y))
-    module.layer.bias.data.fill_(torch.nan)
-    with pytest.raises(ValueError, match="`module` has a parameter that is not finite: intercept_"):
+    module.steps.affine.bias.data.fill_(torch.nan)
+    with pytest.raises(ValueError, match=r"a parameter that is not finite: steps.affine.bias"):
         from_torch(module)
     module = to_torch(TemperatureScaling().fit(problem.proba, problem.y))
-    module.layer.slope.data.fill_(-1.0)
+    module.steps.scale.slope.data.fill_(-1.0)
     with pytest.raises(ValueError, match="`module` has the slope -1, which is no temperature"):
         from_torch(module)

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,7 +121,7 @@ class TestSave:
     def test_a_classifier_inside_says_why_not(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
         model = CalibratedClassifier(GaussianNB()).fit(problem.logits, problem.y)
-        with pytest.raises(ValueError, match=r"classifier holds an object of the class GaussianNB"):
+        with pytest.raises(ValueError, match=r"estimator holds an object of the class GaussianNB"):
             dircal.save(model, tmp_path / "map.json")
         with pytest.raises(ValueError, match=r"Save the maps with dircal.save\(model.calibrators_"):
             dircal.save(model, tmp_path / "map.json")
@@ -136,6 +137,25 @@ class TestSave:
         fitted.note_ = "mine"
         with pytest.raises(ValueError, match="has the attribute 'note_', which no file knows"):
             dircal.save(fitted, tmp_path / "map.json")
+
+    def test_what_could_not_be_loaded_is_not_saved(self, fitted, tmp_path):
+        for parameters, message in (
+            ({"lam": "strong"}, "DirichletCalibrator.lam needs a finite number; got 'strong'"),
+            ({"lam": -1.0}, "DirichletCalibrator cannot be: `lam` must be a finite number"),
+        ):
+            with pytest.raises(ValueError, match=f"cannot be saved: {message}"):
+                dircal.save(copy.copy(fitted).set_params(**parameters), tmp_path / "map.json")
+        fitted._status = "CONVERGED"
+        with pytest.raises(ValueError, match="status needs Status; got 'CONVERGED'"):
+            dircal.save(fitted, tmp_path / "map.json")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("classes", [range(3), (0, 1, 2), np.arange(3), pd.Index([0, 1, 2])])
+    def test_classes_as_users_have_them(self, classes, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        fitted = TemperatureScaling(classes=classes).fit(problem.proba, problem.y)
+        dircal.save(fitted, tmp_path / "map.json")
+        assert list(dircal.load(tmp_path / "map.json").classes) == [0, 1, 2]
 
     @pytest.mark.parametrize(
         "cv", [KFold(3), StratifiedShuffleSplit(2, test_size=0.5, random_state=1), 4]
@@ -184,64 +204,82 @@ def set_at(document, names, value):
     return changed
 
 
-COEF = ("object", "fitted", "coef_")
+FITTED = ("object", "fitted")
+MAP = (*FITTED, "map_", "fields")
+STEPS = (*MAP, "steps", "items")
+# Of a Dirichlet map: division by the sum, logarithm, matrix, softmax.
+COEF = (*STEPS, 2, "fields", "matrix")
 ARRAY = {"type": "array", "dtype": "float64"}
+EFFECTS = (*FITTED, "record", "fields", "effects", "fields")
+
+
+def step(name, **fields):
+    return {"type": name, "fields": fields}
+
+
 # Where, what stands there instead, and what the message says.
 BAD = {
     "other format": (("format",), "sklearn", r'does not say "format": "dircal"'),
-    "newer": (("version",), 2, "format version 2, and this dircal knows versions up to 1"),
+    "newer": (("version",), 3, "format version 3, and this dircal knows versions up to 2"),
     "version zero": (("version",), 0, "format version 0"),
     "true version": (("version",), True, 'and a "version"'),
     "stranger": (("extra",), 1, "has 'extra', which this version does not know"),
     "no object": (("object",), 3, "object has the type 3"),
     "unknown class": (("object", "type"), "os.system", "type 'os.system', which this version"),
     "inner class": (("object", "type"), "FitRecord", "type 'FitRecord', which this version"),
+    "a map alone": (("object", "type"), "CalibrationMap", "type 'CalibrationMap', which this"),
     "not fitted": (("object", "fitted"), None, "object is not fitted"),
     "unknown parameter": (("object", "parameters", "gamma"), 1, "has 'gamma', which this version"),
     "bad parameter": (("object", "parameters", "lam"), -1.0, "`lam` must be a finite number"),
-    "parameter of a bad type": (("object", "parameters", "tol"), [1], "tol cannot be"),
-    "bad classes": (("object", "parameters", "classes"), "abc", "classes needs a list of labels"),
-    "unknown attribute": (("object", "fitted", "evil_"), 1, "has 'evil_', which this version"),
-    "a list for a matrix": (COEF, [[1.0]], "coef_ needs an array; got a list"),
-    "wrong shape": (COEF, {**ARRAY, "shape": [1, 1], "data": [[1.0]]}, "needs length 3"),
+    "parameter of a bad type": (
+        ("object", "parameters", "tol"),
+        [1],
+        "tol needs a finite number; got a list",
+    ),
+    "no option": (
+        ("object", "parameters", "penalty"),
+        "l3",
+        "penalty needs one of 'odir', 'l2', 'l2_reference', 'none'; got 'l3'",
+    ),
+    "huge number": (("object", "parameters", "lam"), 10**400, "lam needs a finite number"),
+    "bad classes": (("object", "parameters", "classes"), "abc", "classes needs a list; got 'abc'"),
+    "unknown attribute": ((*FITTED, "evil_"), 1, "has 'evil_', which this version"),
+    "derived attribute": ((*FITTED, "coef_"), 1, "has 'coef_', which this version"),
+    "a list for a matrix": (COEF, [[1.0]], "matrix needs an array; got a list"),
+    "wrong shape": (
+        COEF,
+        {**ARRAY, "shape": [1, 1], "data": [[1.0]]},
+        "map_ cannot be: step 2, Affine: `matrix` must have 3 columns",
+    ),
     "lying shape": (COEF, {**ARRAY, "shape": [3, 3], "data": [[1.0]]}, "does not have the shape"),
     "10 GB": (
         COEF,
         {**ARRAY, "shape": [36000, 36000], "base64": "AAAA"},
         r"needs 10368000000 bytes; got 3",
     ),
-    "a bomb": (
-        COEF,
-        {
-            **ARRAY,
-            "shape": [20000, 20000],
-            "diagonal": {**ARRAY, "shape": [20000], "data": [0] * 20000},
-        },
-        "would take more memory than 1 GiB",
-    ),
     "wide text": (
-        ("object", "fitted", "classes_"),
+        (*FITTED, "classes_"),
         {"type": "array", "dtype": "U999999", "shape": [400], "data": ["a"] * 400},
         "would take more memory",
     ),
     "NaN": (
         COEF,
         {**ARRAY, "shape": [3, 3], "data": [["nan"] * 3] * 3},
-        "needs finite numbers; got NaN",
+        "matrix needs finite numbers; got NaN",
     ),
     "NaN in base64": (
-        ("object", "fitted", "intercept_"),
+        (*STEPS, 2, "fields", "intercepts"),
         {
             **ARRAY,
             "shape": [3],
             "base64": base64.b64encode(np.array([1, np.nan, 2.0]).tobytes()).decode(),
         },
-        "intercept_ needs finite numbers",
+        "intercepts needs finite numbers",
     ),
     "single precision": (
         COEF,
         {"type": "array", "dtype": "float32", "shape": [3, 3], "data": [[0] * 3] * 3},
-        "needs float64; got float32",
+        "matrix needs float64; got float32",
     ),
     "objects": (
         COEF,
@@ -249,38 +287,76 @@ BAD = {
         "cannot have the dtype 'O'",
     ),
     "not base64": (COEF, {**ARRAY, "shape": [3, 3], "base64": "(!)"}, "holds other characters"),
+    "a diagonal": (COEF, {**ARRAY, "shape": [3, 3], "diagonal": 1}, "an array needs `dtype`"),
     "unsorted": (
-        ("object", "fitted", "classes_", "data"),
+        (*FITTED, "classes_", "data"),
         [1, 0, 2],
         "classes_ needs distinct labels, sorted",
     ),
     "other columns": (
-        ("object", "fitted", "column_classes_", "data"),
+        (*FITTED, "column_classes_", "data"),
         [1, 0, 7],
         "needs the labels of `classes_` in some order",
     ),
-    "too many features": (("object", "fitted", "n_features_in_"), 4, "is 4, with 3 classes"),
+    "too many features": ((*FITTED, "n_features_in_"), 4, "is 4, with 3 classes"),
+    "features below zero": ((*FITTED, "n_features_in_"), -3, "needs a whole number of at least 0"),
     "names": (
-        ("object", "fitted", "feature_names_in_"),
+        (*FITTED, "feature_names_in_"),
         {"type": "array", "dtype": "object", "of": "str", "shape": [2], "data": ["a", "b"]},
         "needs 3 names; got 2",
     ),
-    "floor": (("object", "fitted", "clip_"), 2.0, "clip_ needs a number from 0 to 1; got 2.0"),
+    "names that are none": (
+        (*FITTED, "feature_names_in_"),
+        {"type": "array", "dtype": "int64", "shape": [3], "data": [1, 2, 3]},
+        "feature_names_in_ needs strings",
+    ),
+    "no map": ((*FITTED, "map_"), 1, "map_ needs CalibrationMap; got 1"),
+    "another step for a map": ((*FITTED, "map_"), step("Softmax"), "map_ needs CalibrationMap"),
+    "clip": ((*STEPS, 1, "fields", "clip"), 2.0, "LogProbability: `clip` must lie between 0 and 1"),
+    "unknown step": ((*STEPS, 3), step("Exec"), "type 'Exec', which this version does not know"),
+    "no step": ((*STEPS, 3), 1.0, r"steps\[3\] needs AbstractStep; got 1.0"),
+    "a record for a step": ((*STEPS, 3), step("Effects"), "steps\\[3\\] lacks 'before'"),
+    "field too many": ((*STEPS, 3), step("Softmax", axis=1), "has 'axis', which this version"),
+    "field too few": ((*STEPS, 3), step("Scale"), "lacks 'slope'"),
+    "field of a bad type": ((*STEPS, 3), step("Scale", slope="1"), "slope needs a finite number"),
+    "truth for a number": ((*STEPS, 3), step("Scale", slope=True), "slope needs a finite number"),
+    "number for a truth": (
+        (*STEPS, 3),
+        step("UniformMixture", slope=1.0, uniform_weight=0.1, normalised=1),
+        "normalised needs true or false; got 1",
+    ),
+    "a list of steps": ((*MAP, "steps"), [], "steps needs a tuple; got a list"),
+    "steps that do not fit": ((*STEPS, 3), step("LogOdds"), "step 3, LogOdds: it reads 2 row"),
+    "columns that are not there": (
+        (*STEPS, 3),
+        step("Columns", order={"type": "tuple", "items": [0, 1, 3]}),
+        "`order` must be places among 3 columns",
+    ),
+    "no probabilities": ((*STEPS, 3), step("Scale", slope=1.0), "map_ does not end in probab"),
+    "too few classes": (
+        (*STEPS, 3),
+        step("Columns", order={"type": "tuple", "items": [0, 1]}),
+        "leads from 3 columns to 2 classes; there are 3 and 3",
+    ),
+    "columns of the map": ((*MAP, "n_columns"), 7, "step 2, Affine: `matrix` must have 7 columns"),
+    "a linear map without one": (STEPS, [step("Softmax")], "linear step"),
     "status": (
-        ("object", "fitted", "status", "name"),
+        (*FITTED, "status", "name"),
         "__class__",
         "status cannot be '__class__'",
     ),
-    "record": (("object", "fitted", "record"), None, "_record cannot be a NoneType"),
-    "pairs": (
-        ("object", "fitted", "record", "fields", "effects", "fields", "leader", "data", 0),
-        9,
-        "leader needs numbers from 0 to 2",
+    "record": ((*FITTED, "record"), 3, "record needs FitRecord; got 3"),
+    "pairs": ((*EFFECTS, "leader", "data", 0), 9, "leader needs numbers from 0 to 2"),
+    "fewer pairs": (
+        (*EFFECTS, "leader"),
+        {"type": "array", "dtype": "int64", "shape": [1], "data": [0]},
+        "which does not fit the others",
     ),
-    "losses": (
-        ("object", "fitted", "record", "fields", "effects", "fields", "losses", "items"),
-        [1.0],
-        "losses needs three numbers",
+    "losses": ((*EFFECTS, "losses", "items"), [1.0], "losses needs 3 entries; got 1"),
+    "observed": (
+        (*FITTED, "record", "fields", "observed"),
+        {**ARRAY, "shape": [2], "data": [0.5, 0.5]},
+        "observed has shape",
     ),
 }
 
@@ -305,13 +381,51 @@ class TestLoad:
         del document["object"]["parameters"]["tol"]
         assert load_json(document, tmp_path).tol == 1e-12
 
-    def test_a_matrix_must_be_one_of_the_family(self, make_problem, tmp_path):
+    def test_a_map_must_be_one_of_the_family(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
         dircal.save(TemperatureScaling().fit(problem.proba, problem.y), tmp_path / "map.json")
         document = json.loads((tmp_path / "map.json").read_text())
-        document["object"]["fitted"]["coef_"]["data"][0][1] = 0.5
-        with pytest.raises(ValueError, match="no matrix that TemperatureScaling can have"):
-            load_json(document, tmp_path)
+        three = {**ARRAY, "shape": [3], "data": [1.0, 2.0, 3.0]}
+        other = set_at(document, (*STEPS, 2), step("Diagonal", slopes=three, intercepts=three))
+        with pytest.raises(ValueError, match="TemperatureScaling cannot have"):
+            load_json(other, tmp_path)
+
+    def test_maps_inside_maps(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        fitted = TemperatureScaling().fit(problem.proba, problem.y)
+        dircal.save(fitted, tmp_path / "map.json")
+        document = json.loads((tmp_path / "map.json").read_text())
+        whole = document["object"]["fitted"]["map_"]
+        members = {"type": "tuple", "items": [whole] * 3}
+        mean = {
+            "type": "CalibrationMap",
+            "fields": {
+                "n_columns": 3,
+                "steps": {
+                    "type": "tuple",
+                    "items": [
+                        step("MeanOfMaps", members=members),
+                        *whole["fields"]["steps"]["items"],
+                    ],
+                },
+            },
+        }
+        document["object"]["fitted"]["map_"] = mean
+        # Copies, where members were the same object.
+        document = json.loads(json.dumps(document))
+        load_json(document, tmp_path)
+        # One in the middle gives two classes.
+        place = (*STEPS, 0, "fields", "members", "items", 1, "fields", "steps", "items", 3)
+        two = step("Columns", order={"type": "tuple", "items": [0, 1]})
+        with pytest.raises(ValueError, match="map_ cannot be"):
+            load_json(set_at(document, place, two), tmp_path)
+        deep = whole
+        for _ in range(30):
+            inside = step("MeanOfMaps", members={"type": "tuple", "items": [deep]})
+            steps = {"type": "tuple", "items": [inside]}
+            deep = {"type": "CalibrationMap", "fields": {"n_columns": 3, "steps": steps}}
+        with pytest.raises(ValueError, match="nested too deeply"):
+            load_json(set_at(document, (*FITTED, "map_"), deep), tmp_path)
 
     def test_members_must_belong_together(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
@@ -320,15 +434,16 @@ class TestLoad:
         document = json.loads((tmp_path / "map.json").read_text())
         members = document["object"]["fitted"]["calibrators_"]
         few = set_at(document, ("object", "fitted", "calibrators_"), members[:2])
-        with pytest.raises(ValueError, match="calibrators_ needs length 3"):
+        with pytest.raises(ValueError, match="OneVsRest: it reads 2 row"):
             load_json(few, tmp_path)
         falling = copy.deepcopy(document)
-        falling["object"]["fitted"]["calibrators_"][0]["fitted"]["values_"]["data"].reverse()
-        with pytest.raises(ValueError, match="values_ needs numbers that never fall"):
+        member = falling["object"]["fitted"]["calibrators_"][0]["fitted"]["map_"]
+        member["fields"]["steps"]["items"][2]["fields"]["values"]["data"].reverse()
+        with pytest.raises(ValueError, match="`values` must be numbers that never fall"):
             load_json(falling, tmp_path)
         other = copy.deepcopy(document)
         other["object"]["fitted"]["calibrators_"][1]["parameters"]["input_scale"] = "logit"
-        with pytest.raises(ValueError, match="needs input_scale='probability'"):
+        with pytest.raises(ValueError, match="input_scale='probability'"):
             load_json(other, tmp_path)
 
     @pytest.mark.parametrize(
@@ -413,7 +528,8 @@ def places_in(node, names=()):
             yield from places_in(value, (*names, i))
 
 
-TYPES = ["array", "tuple", "dict", "scalar", "masked_array", "float", "status", "KFold", "Effects"]
+TYPES = ["array", "tuple", "dict", "scalar", "masked_array", "float", "KFold", "Effects", "Status"]
+TYPES += ["status", "CalibrationMap", "Softmax", "Scale", "OneVsRest"]
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -424,7 +540,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["type", "data", "dtype", "shape", "items", "value", "mask", "of"]),
+            st.sampled_from(
+                ["type", "data", "dtype", "shape", "items", "value", "mask", "of", "fields", "name"]
+            ),
             inner | st.sampled_from([*TYPES, "DirichletCalibrator"]),
             max_size=4,
         )

@@ -216,12 +216,12 @@ def test_order_of_classes_is_irrelevant(seed, k):
 
 def test_zeros_are_read_as_the_smallest_normal_number():
     q = np.array([[0.0, 0.4, 0.6], [1.0, 0.0, 0.0]])
-    floored = q.clip(np.finfo(float).tiny)
+    clipped = q.clip(np.finfo(float).tiny)
     for form in forms(TRUTH):
         proba = form.predict_proba(q)
         assert np.isfinite(proba).all()
         assert_allclose(proba.sum(axis=1), 1.0)
-        assert_allclose(proba, form.predict_proba(floored), rtol=1e-12)
+        assert_allclose(proba, form.predict_proba(clipped), rtol=1e-12)
 
 
 def test_conversions_survive_an_underflow_of_c():

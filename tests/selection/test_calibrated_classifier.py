@@ -72,7 +72,7 @@ def test_the_ensemble_is_the_inner_loop_of_the_paper(data):
         fitted = clone(calibrator).fit(classifier.predict_proba(X[keep]), y[keep])
         members.append(fitted.predict_proba(classifier.predict_proba(X)))
     assert_allclose(model.predict_proba(X), np.mean(members, axis=0), atol=1e-12)
-    assert len(model.classifiers_) == len(model.calibrators_) == 3
+    assert len(model.estimators_) == len(model.calibrators_) == 3
     assert model.classes_.tolist() == ["ant", "bee", "cat"]
     assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
 
@@ -98,7 +98,7 @@ def test_prefit_leaves_the_classifier_alone(data):
     state = pickle.dumps(classifier)
     model = CalibratedClassifier(classifier, TemperatureScaling(), scheme="prefit")
     model.fit(X[200:], y[200:])
-    assert model.classifiers_[0] is classifier
+    assert model.estimators_[0] is classifier
     assert pickle.dumps(classifier) == state
     fitted = TemperatureScaling().fit(classifier.predict_proba(X[200:]), y[200:])
     expected = fitted.predict_proba(classifier.predict_proba(X))
@@ -245,7 +245,7 @@ def test_weights_reach_both_and_zeros_drop_out(data, scheme):
     weight = np.random.default_rng(0).integers(0, 3, 400).astype(float)
     model = CalibratedClassifier(Remembers(), TemperatureScaling(), scheme=scheme)
     model.fit(numbered, y, weight)
-    for classifier in model.classifiers_:
+    for classifier in model.estimators_:
         assert (weight[classifier.rows_] > 0).all()
         assert_array_equal(classifier.weight_, weight[classifier.rows_])
     used = weight > 0
@@ -280,8 +280,8 @@ def test_groups_stay_together(data, cv):
     numbered = np.column_stack([np.arange(400), X])
     model = CalibratedClassifier(Remembers(), TemperatureScaling(), cv=cv)
     model.fit(numbered, y, groups=groups)
-    assert len(model.classifiers_) == (3 if cv == 3 else 10)
-    for classifier in model.classifiers_:
+    assert len(model.estimators_) == (3 if cv == 3 else 10)
+    for classifier in model.estimators_:
         seen = np.unique(groups[classifier.rows_])
         assert np.isin(groups[classifier.rows_], seen).all()
         kept = np.setdiff1d(np.arange(400), classifier.rows_)
@@ -411,7 +411,7 @@ def test_prefit_classifiers_of_other_labels(data):
     for trained, asked in ((numbers, y), (y, numbers), (numbers, y.astype(object))):
         classifier = GaussianNB().fit(X, trained)
         model = CalibratedClassifier(classifier, TemperatureScaling(), scheme="prefit")
-        with pytest.raises(ValueError, match=r"`classifier` has `classes_` .*`y` holds.*kind"):
+        with pytest.raises(ValueError, match=r"`estimator` has `classes_` .*`y` holds.*kind"):
             model.fit(X, asked)
 
 
@@ -419,7 +419,7 @@ def test_prefit_classifiers_of_other_labels(data):
 @pytest.mark.parametrize("classifier", [None, GaussianNB, np.tanh, "nb"], ids=repr)
 def test_what_cannot_be_trained(data, scheme, classifier):
     model = CalibratedClassifier(classifier, TemperatureScaling(), scheme=scheme)
-    with pytest.raises(ValueError, match=r"(?s)`classifier` must .*; got .*scheme='prefit'"):
+    with pytest.raises(ValueError, match=r"(?s)`estimator` must .*; got .*scheme='prefit'"):
         model.fit(*data)
 
 
@@ -430,6 +430,6 @@ def test_scores_that_are_not_finite_are_the_fault_of_the_classifier(data):
         def predict_proba(self, X):
             return super().predict_proba(X) * np.nan
 
-    message = r"`classifier` gave scores that are not finite: row 0, column 0 is nan"
+    message = r"`estimator` gave scores that are not finite: row 0, column 0 is nan"
     with pytest.raises(ValueError, match=message):
         CalibratedClassifier(Broken(), TemperatureScaling()).fit(X, y)

@@ -20,6 +20,7 @@ from dircal import (
 )
 from dircal._core.data import chunks as _rows
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
+from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
 from dircal.selection import _one_vs_rest
 
 INNER = {
@@ -70,11 +71,10 @@ def test_test_vectors(vectors, expected):
     assert first.intercept_ == pytest.approx(expected["ovr_beta_class0_c"], rel=1e-6)
 
 
-def test_zeros_of_every_class_become_uniform(monkeypatch):
-    fitted = OneVsRestCalibrator(IsotonicCalibrator()).fit(np.full((3, 3), 1 / 3), [0, 1, 2])
-    never = np.array([[1.0, 0.0], [1.0, 0.0]])
-    monkeypatch.setattr(IsotonicCalibrator, "_apply", lambda self, inputs, classes: never)
-    assert_allclose(fitted.predict_proba(np.full((2, 3), 1 / 3)), 1 / 3)
+def test_zeros_of_every_class_become_uniform():
+    never = CalibrationMap(2, (Columns((1,)), Lookup([], [0.0]), Complement()))
+    calibrated = CalibrationMap(3, (OneVsRest((never,) * 3, "probability"),))
+    assert_allclose(calibrated(np.full((2, 3), 1 / 3)), 1 / 3)
 
 
 def test_the_rest_beside_a_probability_of_one_is_not_lost(monkeypatch):
@@ -83,13 +83,13 @@ def test_the_rest_beside_a_probability_of_one_is_not_lost(monkeypatch):
     y = np.array([0, 0, 1, 2] * 5)
     y[4] = 1
     rest = []
-    original = BetaCalibrator._find
+    original = BetaCalibrator._fit
 
     def spy(self, data):
         rest.append(data.inputs[:2, 0].copy())
         return original(self, data)
 
-    monkeypatch.setattr(BetaCalibrator, "_find", spy)
+    monkeypatch.setattr(BetaCalibrator, "_fit", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         OneVsRestCalibrator(BetaCalibrator()).fit(q, y)

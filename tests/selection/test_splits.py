@@ -7,7 +7,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, PredefinedSp
 from sklearn.naive_bayes import GaussianNB
 
 from dircal import CalibratedClassifier, CalibratorCV, IdentityCalibrator, TemperatureScaling
-from dircal.selection._splits_base import deal_evenly, deal_within_classes, make_splits
+from dircal.selection._splits import deal_evenly, deal_within_classes, make_splits
 
 LABELS = np.array([0, 1, 0, 1, 0, 1, 0, 1])
 USED = np.array([1, 2, 4, 5, 7])
@@ -61,7 +61,7 @@ def test_fewer_groups_than_folds():
 def test_four_rows_calibrate_a_classifier():
     X = np.array([[0.0], [1.0], [2.0], [0.5]])
     model = CalibratedClassifier(GaussianNB(), IdentityCalibrator()).fit(X, [0, 0, 1, 1])
-    assert len(model.classifiers_) == 2
+    assert len(model.estimators_) == 2
 
 
 def test_generators_are_read_once(make_problem):

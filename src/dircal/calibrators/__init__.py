@@ -1,7 +1,11 @@
 """Calibrators: scikit-learn estimators that map scores to calibrated probabilities."""
 
+from dircal.calibrators._base import AbstractCalibrator as AbstractCalibrator
+from dircal.calibrators._base import Fitted as Fitted
+from dircal.calibrators._base import FitWarning as FitWarning
 from dircal.calibrators._bayesian_dirichlet import BayesianDirichletCalibrator
 from dircal.calibrators._beta import BetaCalibrator
+from dircal.calibrators._binary import AbstractBinaryCalibrator as AbstractBinaryCalibrator
 from dircal.calibrators._dirichlet import DirichletCalibrator
 from dircal.calibrators._histogram import HistogramCalibrator
 from dircal.calibrators._identity import IdentityCalibrator

@@ -1,22 +1,21 @@
 """What every calibrator shares: fit and predict, written once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
-from threading import Lock
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import threadpoolctl
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.data.chunks import Reader, row_slices
-from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal._core.data.chunks import row_slices
+from dircal._threads import limited_blas
+from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import DircalWarning, warn
+from dircal.maps import AbstractStep, CalibrationMap, column_steps
 from dircal.validation import (
     FITTING,
     Arguments,
@@ -26,72 +25,42 @@ from dircal.validation import (
     check_scores,
 )
 
-__all__ = [
-    "AbstractCalibrator",
-    "AbstractMapCalibrator",
-    "Complaint",
-    "column_order",
-    "limited_blas",
-]
+__all__ = ["AbstractCalibrator", "FitWarning", "Fitted"]
 
-Complaint: TypeAlias = tuple[str, type[DircalWarning]]
-
-# Products of matrices up to this many multiplications a chunk run on one BLAS thread: handing
-# parts of them to a second one costs more than it saves.
-_ONE_THREAD_WORK = 2e8
+FitWarning: TypeAlias = tuple[str, type[DircalWarning]]
 
 
-@cache
-def _threadpools() -> threadpoolctl.ThreadpoolController:
-    # Looking for the loaded libraries takes longer than a small fit, so it is done once.
-    return threadpoolctl.ThreadpoolController()
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit found.
 
+    ``steps`` are those of the map after the columns are in the order of the classes, None where the
+    map is that of members; ``attributes`` are what else there is to remember, by name.
+    """
 
-class _OneThread(AbstractContextManager[None]):
-    """Limits BLAS to one thread while anybody is inside, whichever thread came first."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._n_inside = 0
-        self._limiter: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._n_inside == 0:
-                self._limiter = _threadpools().limit(limits=1, user_api="blas")
-            self._n_inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0:
-                self._limiter.restore_original_limits()
-
-
-_one_thread = _OneThread()
-
-
-def limited_blas(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
-    """Context in which BLAS uses one thread, if rows (n, k) of this shape make small products."""
-    n_classes = shape[1]
-    if next(row_slices(shape)).stop * n_classes**2 > _ONE_THREAD_WORK:
-        return nullcontext()
-    return _one_thread
+    steps: tuple[AbstractStep, ...] | None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A map from probabilities or logits to calibrated probabilities.
 
-    A final class stores its parameters in ``__init__`` and says three things: whether they are
-    valid, what a fit finds, and how checked scores become probabilities.
+    A final class stores its parameters in ``__init__`` and says two things: whether they are valid,
+    and what a fit finds. The map that a fit ends in is a value, ``map_``; predictions, files and
+    exports are made from it. Fitted attributes are annotated, which is what files go by.
     """
 
     classes_: LabelArray
     column_classes_: LabelArray
     n_features_in_: int
+    feature_names_in_: LabelArray
+    map_: CalibrationMap
 
     _arguments: ClassVar[Arguments] = FITTING
     """How the door reads `X` and `y`."""
+
+    input_scale: InputScale
+    classes: Iterable[Any] | None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores and true labels.
@@ -112,7 +81,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             The fitted calibrator.
         """
         # Parameters first: a misspelt one should not wait for the rows to be read.
-        self._check_all_parameters()
+        self._check_parameters()
         data = check_fit(
             X,
             y,
@@ -122,19 +91,15 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             arguments=self._arguments,
         )
         self._fit_checked(data)
-        self._warn_about_fit()
+        # After everything is stored: a warning that is made an error loses nothing.
+        for message, category in self._fit_warnings():
+            warn(message, category)
         return self
 
-    def _warn_about_fit(self) -> None:
-        """Warn, after everything is stored."""
-        for message, category in self._complaints():
-            warn(message, category)
-
     def _fit_checked(self, data: LabelledScores) -> Self:
-        """Fit on rows that have passed the door, without a warning."""
-        self._check_all_parameters()
-        with limited_blas(data.inputs.shape):
-            self._store(data, self._find(data))
+        """Fit with valid parameters on rows that have passed the door, without a warning."""
+        with limited_blas(next(row_slices(data.shape)).stop, data.shape[1]):
+            self._store(data, self._fit(data))
         return self
 
     def _fit_settings(
@@ -142,16 +107,23 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     ) -> Iterator[tuple[int, Self]]:
         """A fitted copy with each of some settings of the parameters, and its number, in any order.
 
-        A class whose fits help each other overrides this.
+        A class whose fits help each other overrides this; what it yields need only be good enough
+        to be compared, and `_refine` makes the rest of the way.
         """
         for i, setting in enumerate(settings):
             yield i, clone(self).set_params(**setting)._fit_checked(data)
 
-    def _check_all_parameters(self) -> None:
-        check_option("input_scale", self.input_scale, ("probability", "logit"))
-        self._check_parameters()
+    def _refine(self, data: LabelledScores) -> Self:
+        """What `_fit_settings` has fitted on these rows, to full accuracy."""
+        del data
+        return self
 
-    def _store(self, data: LabelledScores, fitted: Mapping[str, Any]) -> None:
+    def _check_parameters(self) -> None:
+        """Raise a ValueError about the first parameter that is not valid."""
+        check_option("input_scale", self.input_scale, ("probability", "logit"))
+        self._check_options()
+
+    def _store(self, data: LabelledScores, fitted: Fitted) -> None:
         """Set what was found, all at once: a fit that fails before loses nothing."""
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
@@ -159,7 +131,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         self.n_features_in_ = data.n_features
         self.classes_ = data.classes
         self.column_classes_ = data.column_classes
-        for name, value in fitted.items():
+        if fitted.steps is not None:
+            columns = column_steps(data.column_classes, data.n_features, self.input_scale)
+            self.map_ = CalibrationMap(data.n_features, (*columns, *fitted.steps))
+        for name, value in fitted.attributes.items():
             setattr(self, name, value)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -176,7 +151,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             Rows sum to one; columns follow ``classes_``.
         """
         check_is_fitted(self)
-        return self._apply(*self._check_scores(X))
+        inputs, column_classes = self._check_scores(X)
+        return self._map_of(column_classes)(inputs)
 
     def predict(self, X: ArrayLike) -> LabelArray:
         """Most probable label of each row after calibration.
@@ -206,52 +182,42 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             arguments=self._arguments,
         )
 
+    def _map_of(self, column_classes: LabelArray) -> CalibrationMap:
+        """The map of rows with these columns, which may stand in another order than in the fit."""
+        if column_classes is self.column_classes_:
+            return self.map_
+        places = np.argsort(column_classes)
+        order = places[np.searchsorted(self.classes_, self.column_classes_)]
+        return self.map_.with_columns(order.tolist())
+
+    def _predict_checked(self, data: LabelledScores) -> FloatArray:
+        """Probabilities (n, k) of rows that have passed the door for a fit."""
+        whole = self._map_of(data.column_classes)
+        if data.n_features == 1:
+            # The door has made two columns of one already.
+            whole = CalibrationMap(2, whole.steps[1:])
+        return whole(data.inputs)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.input_scale == "probability"
         return tags
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise a ValueError about the first parameter that is not valid."""
+    def _check_options(self) -> None:
+        """Raise a ValueError about the first parameter of the class's own that is not valid."""
 
     @abstractmethod
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
-        """Fitted attributes by name; sets none of them."""
+    def _fit(self, data: LabelledScores) -> Fitted:
+        """The steps of the map, and what else was found; sets nothing."""
 
-    @abstractmethod
-    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
-        """Calibrated probabilities (n, k) of scores that have passed the door."""
+    def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
+        """Settings that the paper's experiment of this name tries; None if there are none."""
+        del name, n_classes
+        return None
 
-    def _complaints(self) -> list[Complaint]:
+    def _fit_warnings(self) -> list[FitWarning]:
         """What there is to warn about after a fit, and by which warning."""
         return []
 
-
-class AbstractMapCalibrator(AbstractCalibrator):
-    """A calibrator that reads scores and applies one map to them, a chunk at a time."""
-
-    input_scale: InputScale
-    classes: Iterable[Any] | None
-
-    @abstractmethod
-    def _reader(self, columns: IntArray | None) -> Reader:
-        """How rows become scores, for input whose classes are in these columns."""
-
-    @abstractmethod
-    def _map(self) -> Callable[[FloatArray], FloatArray]:
-        """The fitted map, from scores (k, m) to probabilities (k, m); may use up its input."""
-
-    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
-        read, apply = self._reader(column_order(column_classes)), self._map()
-        proba = np.empty(inputs.shape)
-        with limited_blas(inputs.shape):
-            for part in row_slices(inputs.shape):
-                proba[part] = apply(read(inputs[part])).T
-        return proba
-
-
-def column_order(column_classes: LabelArray) -> IntArray | None:
-    """Column of each class in sorted order; None if they are sorted."""
-    order = np.argsort(column_classes)
-    return None if np.array_equal(order, np.arange(len(order))) else order
+    def _check_fitted(self) -> None:
+        """Raise a ValueError where attributes that were loaded do not belong together."""

@@ -1,34 +1,35 @@
 """Bayesian Dirichlet calibration: a full map whose freedom is learned from the rows."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.bayes.evidence import fit_groups
-from dircal._core.bayes.mixture import Softening, levelled, uniform_share
-from dircal._core.bayes.posterior import Posterior
-from dircal._core.clip.by_evidence import SoftPrior, floor_by_evidence
-from dircal._core.clip.by_likelihood import LearnedFloor
-from dircal._core.data.chunks import Reader, Rows, log_of_floor, row_slices
-from dircal._core.data.simplex import rest_of_proba, softmax
+from dircal._core.bayes.evidence import maximise_evidence
+from dircal._core.bayes.features import MixturePrior
+from dircal._core.bayes.mixture import shrink_row_mean, uniform_weight
+from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
+from dircal._core.clip.by_evidence import clip_by_evidence
+from dircal._core.clip.by_likelihood import LearnedClip
+from dircal._core.data.chunks import Rows, row_slices
+from dircal._core.data.simplex import rest_of_proba
 from dircal._core.model.penalty import GROUPS
-from dircal._core.model.structure import Full, Structure
+from dircal._core.model.structure import Full
 from dircal._core.optim.temperature import definite_temperature
-from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray
-from dircal.calibrators._base import column_order, limited_blas
-from dircal.calibrators._parametric_base import AbstractParametricCalibrator
-from dircal.calibrators._solver_base import Clip, choose_floor
-from dircal.maps import LinearParameters
+from dircal._threads import limited_blas
+from dircal._typing import ArrayLike, FloatArray, InputScale
+from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.calibrators._linear_map import FittingRows, LinearMapMixin
+from dircal.calibrators._solver_options import Clip, choose_clip
+from dircal.maps import Affine, CalibrationMap, LinearParameters, Softmax, UniformMixture
 from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
 
 
-class BayesianDirichletCalibrator(AbstractParametricCalibrator):
+class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     r"""Dirichlet calibration without anything to tune: how much to correct is learned, too.
 
     It starts from temperature scaling and moves away from it as far as the rows give reason to:
@@ -62,9 +63,9 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
     temperature_ : float
         The temperature t of the softening: the best one, or a lower one where rows are nearly
         uniform or point away from the labels, see the Notes.
-    smoothing_ : float
+    uniform_weight_ : float
         The share u of the uniform distribution, 1 / (n + 1).
-    level_ : float
+    row_mean_factor_ : float
         The part l of the mean of a row that the prior sees, see the Notes.
     precisions_ : dict
         Precision of the prior of the groups "diagonal", "off_diagonal" and "intercept".
@@ -81,6 +82,12 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         Label of each column of `X`.
     n_iter_ : int
         Newton steps taken, for all settings of the precisions together.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -165,15 +172,15 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
     True
     """
 
-    _reads_raw_logits: ClassVar[bool] = False
-    _why_infinite: ClassVar[str] = "the prior gives way."
-    _remedy: ClassVar[str] = "Use more rows."
+    precisions_: dict[str, float]
+    effective_parameters_: dict[str, float]
+    log_evidence_: float
+    row_mean_factor_: float
+    _posterior: ExactPosterior | LowRankPosterior
 
-    temperature_: float
-    smoothing_: float
-    level_: float
-    _normalised: bool
-    _posterior: Posterior
+    _reads_raw_logits: ClassVar[bool] = False
+    _why_separated: ClassVar[str] = "the prior gives way."
+    _remedy: ClassVar[str] = "Use more rows."
 
     def __init__(
         self,
@@ -192,6 +199,16 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         self.max_iter = max_iter
         self.tol = tol
 
+    @property
+    def temperature_(self) -> float:
+        """The temperature t of the mixture."""
+        return 1.0 / float(self._step(UniformMixture).slope)
+
+    @property
+    def uniform_weight_(self) -> float:
+        """The weight u of the uniform distribution."""
+        return float(self._step(UniformMixture).uniform_weight)
+
     def linear_parameters(self) -> LinearParameters:
         """The fitted map without its softening, as softmax(W ln q + b).
 
@@ -199,10 +216,10 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         -------
         parameters : LinearParameters
             W is ``coef_`` divided by ``temperature_`` and b is ``intercept_``. It is close to the
-            map where probabilities are well above ``smoothing_``.
+            map where probabilities are well above ``uniform_weight_``.
         """
         check_is_fitted(self)
-        if self._normalised:
+        if self._step(UniformMixture).normalised:
             raise ValueError(
                 "`prior` must be 'learned' for this: with prior='fixed' the map reads tempered "
                 "probabilities that are normalised again, which is no linear map of ln q; got "
@@ -230,102 +247,93 @@ class BayesianDirichletCalibrator(AbstractParametricCalibrator):
         check_is_fitted(self)
         check_number("level", level, above=0.0, below=1.0)
         inputs, column_classes = self._check_scores(X)
-        read, apply = self._reader(column_order(column_classes)), self._map()
+        whole = self._map_of(column_classes)
+        scores_of = whole.before(Affine)
+        linear = CalibrationMap(len(self.classes_), whole.steps[len(scores_of.steps) :])
         width = float(ndtri(0.5 + 0.5 * level))
-        # Files that were written before there was a level have none.
-        kept = getattr(self, "level_", 1.0)
         ends = np.empty((2, *inputs.shape))
-        with limited_blas(inputs.shape):
-            for part in row_slices(inputs.shape):
-                scores = read(inputs[part])
-                proba = apply(scores)
-                scores = levelled(scores, kept)
+        for part in row_slices(inputs.shape):
+            with limited_blas(part.stop - part.start, inputs.shape[1]):
+                scores = scores_of.read(inputs[part])
+                proba = linear.on_block(scores.copy())
+                scores = shrink_row_mean(scores, self.row_mean_factor_)
                 spread = width * self._posterior.spread_of_log_odds(proba, scores)
-                # Where a probability is one in floating point, the rest still has a logarithm.
-                with np.errstate(divide="ignore"):
-                    odds = np.where(
-                        proba > 0.5, np.log(proba) - np.log(rest_of_proba(proba)), logit(proba)
-                    )
-                # The way through the odds and back may miss the last digit.
-                ends[0, part] = np.minimum(expit(odds - spread), proba).T
-                ends[1, part] = np.maximum(expit(odds + spread), proba).T
+            # Where a probability is one in floating point, the rest still has a logarithm.
+            with np.errstate(divide="ignore"):
+                odds = np.where(
+                    proba > 0.5, np.log(proba) - np.log(rest_of_proba(proba)), logit(proba)
+                )
+            # The way through the odds and back may miss the last digit.
+            ends[0, part] = np.minimum(expit(odds - spread), proba).T
+            ends[1, part] = np.maximum(expit(odds + spread), proba).T
         return ends[0], ends[1]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_options(self) -> None:
+        super()._check_options()
         check_option("prior", self.prior, ("learned", "fixed"))
 
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
+    def _fit(self, data: LabelledScores) -> Fitted:
         rows = self._rows(data)
         k = rows.n_classes
         learn = self.prior == "learned"
         # With these, the three groups move a logit equally far; SMS has twice as much of each.
         mode = np.array([k, k * (k - 1.0), k]) * (1.0 if learn else 2.0)
-        prior = SoftPrior(mode, normalised=not learn)
-        start = self._choose_floor(rows, prior)
-        floored = rows.with_floor(start.floor)
+        prior = MixturePrior(mode, normalised=not learn)
+        start = self._choose_clip(rows, prior)
         temperature = definite_temperature(
-            floored, tol=self.tol, max_iter=self.max_iter, start=start.slope
+            rows.with_clip(start.clip), tol=self.tol, max_iter=self.max_iter, start=start.slope
         )
-        soft = prior.around(rows, start.floor, float(temperature.params[0]))
-        fit = fit_groups(soft.rows, soft.prior, learn=learn, tol=self.tol, max_iter=self.max_iter)
-        structure, uniform = Full(k, k), uniform_share(rows.total_weight)
-        weights = _for_whole_scores(structure.unpack(fit.solution.params), soft.level)
-        fitted = {
-            "coef_": weights[:, :-1].copy(),
-            "intercept_": weights[:, -1].copy(),
-            "temperature_": 1.0 / soft.slope,
-            "smoothing_": uniform,
-            "level_": soft.level,
-            "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
-            "effective_parameters_": dict(zip(GROUPS, fit.effective.tolist(), strict=True)),
-            "log_evidence_": fit.log_evidence,
-            "clip_": start.floor,
-            "n_iter_": fit.solution.n_iter,
-            "_status": fit.solution.status,
-            "_normalised": prior.normalised,
-            "_posterior": fit.posterior,
-        }
-        record = self._remember(
-            floored,
-            structure,
-            structure.pack(weights),
-            fit.solution.loss,
-            temperature,
-            Softening(None, -np.inf, soft.slope, uniform, prior.normalised),
+        mixed = prior.around(rows, start.clip, float(temperature.params[0]))
+        fit = maximise_evidence(
+            mixed.rows, mixed.prior, learn=learn, tol=self.tol, max_iter=self.max_iter
         )
-        return fitted | {"_record": record}
+        weights = _for_whole_scores(Full(k, k).unpack(fit.solution.params), mixed.row_mean_factor)
+        mixture = UniformMixture(mixed.slope, uniform_weight(rows.total_weight), prior.normalised)
+        n_more = k * (k + 1) - (k + 1) - 1
+        return Fitted(
+            (
+                *self._score_steps(start.clip),
+                mixture,
+                Affine(weights[:, :-1], weights[:, -1]),
+                Softmax(),
+            ),
+            {
+                "row_mean_factor_": mixed.row_mean_factor,
+                "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
+                "effective_parameters_": dict(zip(GROUPS, fit.effective_dof.tolist(), strict=True)),
+                "log_evidence_": fit.log_evidence,
+                "n_iter_": fit.solution.n_iter,
+                "history_": tuple(fit.solution.history),
+                "_status": fit.solution.status,
+                "_posterior": fit.posterior,
+                "_record": None,
+                "_fitting": FittingRows(data, temperature, fit.solution.loss, n_more),
+            },
+        )
 
-    def _choose_floor(self, rows: Rows, prior: SoftPrior) -> LearnedFloor:
+    def _choose_clip(self, rows: Rows, prior: MixturePrior) -> LearnedClip:
         if self.clip == "learned" and self.input_scale == "probability":
-            return floor_by_evidence(rows, prior, max_iter=self.max_iter)
-        return choose_floor(rows, self.clip, self.input_scale, self.max_iter)
+            return clip_by_evidence(rows, prior, max_iter=self.max_iter)
+        return choose_clip(rows, self.clip, self.input_scale, self.max_iter)
 
-    def _structure_and_params(self) -> tuple[Structure, FloatArray]:
-        structure = Full(len(self.classes_), len(self.classes_))
-        return structure, structure.pack(np.column_stack([self.coef_, self.intercept_]))
-
-    def _softening(self) -> Softening:
-        slope = 1.0 / self.temperature_
-        return Softening(None, -np.inf, slope, self.smoothing_, self._normalised)
-
-    def _reader(self, columns: IntArray | None) -> Reader:
-        log_floor = log_of_floor(self.clip_)
-        soften = replace(self._softening(), transform=self._transform(), log_floor=log_floor)
-        return Reader(soften, columns)
-
-    def _map(self) -> Callable[[FloatArray], FloatArray]:
-        W, b = self.coef_, self.intercept_[:, None]
-        return lambda scores: softmax(W @ scores + b)
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        k = len(self.classes_)
+        if self.map_.find(UniformMixture) is None or self.map_.find(Affine) is None:
+            raise ValueError("it needs a mixture with the uniform and an affine step")
+        if self._posterior.n_entries != k * (k + 1):
+            raise ValueError(
+                f"its posterior needs {k * (k + 1)} entries; got {self._posterior.n_entries}"
+            )
 
 
-def _for_whole_scores(weights: FloatArray, level: float) -> FloatArray:
-    """[W | b] for scores s that does what ``weights`` do to those with a part of their level.
+def _for_whole_scores(weights: FloatArray, factor: float) -> FloatArray:
+    """[W | b] for scores s that does what ``weights`` do to those with a part of their row mean.
 
     That part multiplies the row means of W. What they have in common changes no probability, and
     stays as it is.
     """
     means = weights[:, :-1].mean(axis=1, keepdims=True)
     whole = weights.copy()
-    whole[:, :-1] -= (1.0 - level) * (means - means.mean())
+    whole[:, :-1] -= (1.0 - factor) * (means - means.mean())
     return whole

@@ -1,23 +1,27 @@
 """Beta calibration: a slope for each side of the scale, and an intercept."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dircal._core.data.chunks import Rows
-from dircal._core.optim.newton import Solution
+from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._binary_base import AbstractLogisticCalibrator
-from dircal.calibrators._solver_base import Clip
-from dircal.validation import check_option
+from dircal.calibrators._base import Fitted, FitWarning
+from dircal.calibrators._binary import AbstractBinaryCalibrator
+from dircal.calibrators._logistic_fit import SEPARATED_BY_THRESHOLD, fit_two_classes
+from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.maps import AbstractStep, Affine
+from dircal.validation import LabelledScores, check_option
 
 __all__ = ["BetaCalibrator"]
 
 
-class BetaCalibrator(AbstractLogisticCalibrator):
+class BetaCalibrator(AbstractBinaryCalibrator):
     r"""Beta calibration of two classes: a slope for each side of the scale, and an intercept.
 
     Parameters
@@ -56,6 +60,12 @@ class BetaCalibrator(AbstractLogisticCalibrator):
         Label of each column of `X`; of a single column, the label it does not speak of comes first.
     n_iter_ : int
         Newton steps taken, in all fits together.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -98,11 +108,9 @@ class BetaCalibrator(AbstractLogisticCalibrator):
     (2, 1)
     """
 
-    slope_positive_: float
-    slope_negative_: float
-    intercept_: float
-
-    _remedy: ClassVar[str] = "Use more rows, or PlattCalibrator, whose targets are smoothed."
+    n_iter_: int
+    history_: tuple[Iteration, ...]
+    _status: Status
 
     def __init__(
         self,
@@ -121,11 +129,58 @@ class BetaCalibrator(AbstractLogisticCalibrator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        check_option("slopes", self.slopes, ("free", "nonnegative"))
-        super()._check_parameters()
+    @property
+    def slope_positive_(self) -> float:
+        """The slope a of ln p."""
+        return float(self._affine.matrix[0, 1])
 
-    def _solve(self, rows: Rows, slope: float) -> Solution:
+    @property
+    def slope_negative_(self) -> float:
+        """The slope b of -ln(1 - p)."""
+        return -float(self._affine.matrix[0, 0])
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept c."""
+        return float(self._affine.intercepts[0])
+
+    @property
+    def clip_(self) -> float:
+        """The floor in use; 0 where there is none."""
+        return self.map_.clip
+
+    @property
+    def _affine(self) -> Affine:
+        affine = self.map_.find(Affine)
+        assert affine is not None
+        return affine
+
+    def _check_options(self) -> None:
+        check_option("slopes", self.slopes, ("free", "nonnegative"))
+        check_solver_options(self.clip, self.max_iter, self.tol)
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        return fit_two_classes(data, self.input_scale, self.clip, self.max_iter, self._solve)
+
+    def _fit_warnings(self) -> list[FitWarning]:
+        return warnings_about(
+            self._status,
+            type(self).__name__,
+            max_iter=self.max_iter,
+            why_separated=SEPARATED_BY_THRESHOLD,
+            remedy="Use more rows, or PlattCalibrator, whose targets are smoothed.",
+        )
+
+    def _check_fitted(self) -> None:
+        if self.map_.find(Affine) is None:
+            raise ValueError("beta calibration needs an affine step")
+
+    def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
+        found = self._solve_with_bounds(rows, slope)
+        a, b, c = found.params.tolist()
+        return (Affine(np.array([[-b, a]]), np.array([c])),), found
+
+    def _solve_with_bounds(self, rows: Rows, slope: float) -> Solution:
         free = self._solve_face(rows, slope, _FREE)
         if self.slopes == "free" or _is_feasible(free):
             return free
@@ -133,8 +188,7 @@ class BetaCalibrator(AbstractLogisticCalibrator):
         # slope is zero.
         faces = [self._solve_face(rows, slope, face) for face in _FACES]
         best = min(filter(_is_feasible, faces), key=lambda face: face.loss)
-        n_iter = free.n_iter + sum(face.n_iter for face in faces)
-        return Solution(best.params, best.loss, n_iter, best.n_passes, best.status)
+        return replace(best, n_iter=free.n_iter + sum(face.n_iter for face in faces))
 
     def _solve_face(self, rows: Rows, slope: float, used: tuple[int, ...]) -> Solution:
         """The best of the maps whose other parameters are zero."""
@@ -143,17 +197,7 @@ class BetaCalibrator(AbstractLogisticCalibrator):
         found = fit_logistic(rows, features, start, tol=self.tol, max_iter=self.max_iter)
         params = np.zeros(3)
         params[list(used)] = found.params
-        return Solution(params, found.loss, found.n_iter, found.n_passes, found.status)
-
-    def _name_parameters(self, params: FloatArray) -> dict[str, float]:
-        names = ("slope_positive_", "slope_negative_", "intercept_")
-        return dict(zip(names, params.tolist(), strict=True))
-
-    def _logits(self, scores: FloatArray) -> FloatArray:
-        logits: FloatArray = self.slope_positive_ * scores[1]
-        logits -= self.slope_negative_ * scores[0]
-        logits += self.intercept_
-        return logits
+        return replace(found, params=params)
 
 
 # Positions of the parameters a, b, c that are not held at zero. The last face, with both slopes at

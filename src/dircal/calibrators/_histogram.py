@@ -5,14 +5,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._binary_base import AbstractScoreCalibrator
-from dircal.validation import check_integer, check_option
+from dircal._typing import FloatArray, InputScale
+from dircal.calibrators._base import Fitted
+from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
+from dircal.maps import Complement, Lookup
+from dircal.validation import LabelledScores, check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 
+# Of the experiment on UCI data.
+_PAPER_BINS = (5, 10, 15, 20, 25, 30)
 
-class HistogramCalibrator(AbstractScoreCalibrator):
+
+class HistogramCalibrator(AbstractBinaryCalibrator):
     r"""Histogram binning of two classes: one probability for each bin of scores.
 
     Parameters
@@ -45,6 +50,9 @@ class HistogramCalibrator(AbstractScoreCalibrator):
         Labels, sorted.
     column_classes_ : array of shape (2,)
         Label of each column of `X`; of a single column, the label it does not speak of comes first.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -88,9 +96,7 @@ class HistogramCalibrator(AbstractScoreCalibrator):
     array([[0.6, 0.4]])
     """
 
-    bin_edges_: FloatArray
     bin_counts_: FloatArray
-    bin_proba_: FloatArray
 
     def __init__(
         self,
@@ -107,7 +113,7 @@ class HistogramCalibrator(AbstractScoreCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def _check_parameters(self) -> None:
+    def _check_options(self) -> None:
         check_integer("n_bins", self.n_bins, at_least=1)
         check_option("strategy", self.strategy, ("width", "frequency"))
         check_option("edges", self.edges, ("data", "unit"))
@@ -122,34 +128,50 @@ class HistogramCalibrator(AbstractScoreCalibrator):
                 "Leave `edges` at 'data'."
             )
 
-    def _find_from_scores(
-        self, scores: FloatArray, labels: IntArray, weight: FloatArray | None
-    ) -> dict[str, Any]:
+    @property
+    def bin_edges_(self) -> FloatArray:
+        """Edges of the bins, from minus to plus infinity."""
+        return np.concatenate([[-np.inf], self._table.edges, [np.inf]])
+
+    @property
+    def bin_proba_(self) -> FloatArray:
+        """Probability of the positive class in each bin."""
+        return self._table.values
+
+    @property
+    def _table(self) -> Lookup:
+        table = self.map_.find(Lookup)
+        assert table is not None
+        return table
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        rows = gather_scores(data, self.input_scale)
+        scores, weight = rows.scores, rows.weight
         if self.strategy == "frequency":
             edges = _frequency_edges(scores, weight, self.n_bins)
         else:
             low, high = (0.0, 1.0) if self.edges == "unit" else (scores.min(), scores.max())
             edges = np.linspace(low, high, self.n_bins + 1)
-        edges[0], edges[-1] = -np.inf, np.inf
-        bins = _bins_of(scores, edges)
-        n_bins = len(edges) - 1
+        inner = edges[1:-1]
+        # Of equal edges the last counts, as in the map.
+        bins = np.searchsorted(inner, scores, side="right")
+        n_bins = len(inner) + 1
         counts = np.bincount(bins, weight, minlength=n_bins).astype(np.float64)
-        ones = labels > 0
+        ones = rows.labels > 0
         hits = np.bincount(bins[ones], None if weight is None else weight[ones], minlength=n_bins)
-        return {
-            "bin_edges_": edges,
-            "bin_counts_": counts,
-            "bin_proba_": (hits + 1.0) / (counts + 2.0),
-        }
+        table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
+        return Fitted(
+            (*score_steps(self.input_scale), table, Complement()), {"bin_counts_": counts}
+        )
 
-    def _positive_proba(self, scores: FloatArray) -> FloatArray:
-        proba: FloatArray = self.bin_proba_[_bins_of(scores, self.bin_edges_)]
-        return proba
+    def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
+        del n_classes
+        return [{"n_bins": n_bins} for n_bins in _PAPER_BINS] if name == "paper_uci" else None
 
-
-def _bins_of(scores: FloatArray, edges: FloatArray) -> IntArray:
-    """Bin of each score; of equal edges the last counts."""
-    return np.searchsorted(edges[1:-1], scores, side="right")
+    def _check_fitted(self) -> None:
+        table = self.map_.find(Lookup)
+        if table is None or self.bin_counts_.shape != table.values.shape:
+            raise ValueError("histogram binning needs a table, and a count for each bin")
 
 
 def _frequency_edges(scores: FloatArray, weight: FloatArray | None, n_bins: int) -> FloatArray:

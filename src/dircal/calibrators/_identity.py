@@ -1,18 +1,17 @@
 """No calibration: what every other calibrator has to beat."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from dircal._core.data.chunks import Reader
-from dircal._core.data.simplex import normalise, softmax
-from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._base import AbstractMapCalibrator
+from dircal._typing import InputScale
+from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.maps import Normalise, Softmax
 from dircal.validation import LabelledScores
 
 __all__ = ["IdentityCalibrator"]
 
 
-class IdentityCalibrator(AbstractMapCalibrator):
+class IdentityCalibrator(AbstractCalibrator):
     r"""The identity: probabilities as they are, or the softmax of logits.
 
     It takes part in comparisons as the reference, under the same contract as any other
@@ -32,6 +31,9 @@ class IdentityCalibrator(AbstractMapCalibrator):
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
         Label of each column of `X`.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -56,15 +58,6 @@ class IdentityCalibrator(AbstractMapCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def _check_parameters(self) -> None:
-        """There is nothing more to check."""
-
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
+    def _fit(self, data: LabelledScores) -> Fitted:
         del data
-        return {}
-
-    def _reader(self, columns: IntArray | None) -> Reader:
-        return Reader(None, columns)
-
-    def _map(self) -> Callable[[FloatArray], FloatArray]:
-        return normalise if self.input_scale == "probability" else softmax
+        return Fitted((Softmax() if self.input_scale == "logit" else Normalise(),))

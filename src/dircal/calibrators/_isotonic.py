@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
-from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._binary_base import AbstractScoreCalibrator
+from dircal._typing import FloatArray, InputScale
+from dircal.calibrators._base import Fitted
+from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
+from dircal.maps import Complement, Interpolation
+from dircal.validation import LabelledScores
 
 __all__ = ["IsotonicCalibrator"]
 
 
-class IsotonicCalibrator(AbstractScoreCalibrator):
+class IsotonicCalibrator(AbstractBinaryCalibrator):
     r"""Isotonic calibration of two classes: the best of all maps that never fall.
 
     Parameters
@@ -35,6 +38,9 @@ class IsotonicCalibrator(AbstractScoreCalibrator):
         Labels, sorted.
     column_classes_ : array of shape (2,)
         Label of each column of `X`; of a single column, the label it does not speak of comes first.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -74,36 +80,38 @@ class IsotonicCalibrator(AbstractScoreCalibrator):
     array([0.333, 0.667])
     """
 
-    knots_: FloatArray
-    values_: FloatArray
-
     def __init__(
         self, *, input_scale: InputScale = "probability", classes: Iterable[Any] | None = None
     ) -> None:
         self.input_scale = input_scale
         self.classes = classes
 
-    def _check_parameters(self) -> None:
-        """There is nothing more to check."""
+    @property
+    def knots_(self) -> FloatArray:
+        """Scores at which the curve changes its slope."""
+        return self._curve.knots
 
-    def _find_from_scores(
-        self, scores: FloatArray, labels: IntArray, weight: FloatArray | None
-    ) -> dict[str, Any]:
-        fit = fit_isotonic(scores, labels, weight)
+    @property
+    def values_(self) -> FloatArray:
+        """Probabilities there."""
+        return self._curve.values
+
+    @property
+    def _curve(self) -> Interpolation:
+        curve = self.map_.find(Interpolation)
+        assert curve is not None
+        return curve
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        rows = gather_scores(data, self.input_scale)
+        fit = fit_isotonic(rows.scores, rows.labels, rows.weight)
         scores, values = fit.scores, fit.values
         # Inside a step the line is flat: its ends are enough.
         changes = values[1:] != values[:-1]
         kept = np.r_[True, changes] | np.r_[changes, True]
-        return {"knots_": scores[kept], "values_": values[kept]}
+        curve = Interpolation(scores[kept], values[kept])
+        return Fitted((*score_steps(self.input_scale), curve, Complement()))
 
-    def _positive_proba(self, scores: FloatArray) -> FloatArray:
-        knots, values = self.knots_, self.values_
-        if len(knots) == 1:
-            return np.full_like(scores, values[0])
-        right = np.searchsorted(knots, scores).clip(1, len(knots) - 1)
-        left = right - 1
-        low, high, start, end = knots[left], knots[right], values[left], values[right]
-        # Shares of a gap rather than slopes: between subnormal numbers a slope overflows.
-        share = (np.clip(scores, low, high) - low) / (high - low)
-        proba: FloatArray = np.minimum(start + share * (end - start), end)
-        return proba
+    def _check_fitted(self) -> None:
+        if self.map_.find(Interpolation) is None:
+            raise ValueError("isotonic calibration needs a curve")

@@ -1,16 +1,18 @@
 """Matrix scaling: a linear map of logits."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
+from dircal._core.model.structure import Structure
 from dircal._typing import InputScale
-from dircal.calibrators._full_base import AbstractFullCalibrator
-from dircal.calibrators._linear_base import Clip
+from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._penalties import AbstractPenalty, PenaltyName, penalty_named
+from dircal.calibrators._solver_options import Clip
 
 __all__ = ["MatrixScaling"]
 
 
-class MatrixScaling(AbstractFullCalibrator):
+class MatrixScaling(AbstractLinearCalibrator):
     r"""Matrix scaling: softmax of a linear map of the logits.
 
     Parameters
@@ -50,6 +52,12 @@ class MatrixScaling(AbstractFullCalibrator):
         Label of each column of `X`.
     n_iter_ : int
         Newton steps taken.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -93,7 +101,7 @@ class MatrixScaling(AbstractFullCalibrator):
     def __init__(
         self,
         *,
-        penalty: Literal["odir", "l2", "l2_reference", "none"] = "odir",
+        penalty: PenaltyName = "odir",
         lam: float | None = None,
         mu: float | None = None,
         input_scale: InputScale = "probability",
@@ -110,3 +118,9 @@ class MatrixScaling(AbstractFullCalibrator):
         self.clip = clip
         self.max_iter = max_iter
         self.tol = tol
+
+    def _structure(self, n_classes: int) -> Structure:
+        return self._penalty().full_structure(n_classes)
+
+    def _penalty(self) -> AbstractPenalty:
+        return penalty_named(self.penalty, self.lam, self.mu)

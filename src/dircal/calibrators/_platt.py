@@ -1,22 +1,25 @@
 """Platt scaling: one slope and an intercept, with smoothed targets."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dircal._core.data.chunks import Rows
-from dircal._core.model.logistic import log_odds
-from dircal._core.optim.newton import Solution
-from dircal._core.optim.two_class import fit_logistic, tilt_of_targets
+from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.optim.newton import Iteration, Solution, Status
+from dircal._core.optim.two_class import fit_logistic, soft_target_gradient
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._binary_base import AbstractLogisticCalibrator
-from dircal.calibrators._solver_base import Clip
+from dircal.calibrators._base import Fitted, FitWarning
+from dircal.calibrators._binary import AbstractBinaryCalibrator
+from dircal.calibrators._logistic_fit import SEPARATED_BY_THRESHOLD, fit_two_classes
+from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.maps import AbstractStep, Diagonal, LogOdds
+from dircal.validation import LabelledScores
 
 __all__ = ["PlattCalibrator"]
 
 
-class PlattCalibrator(AbstractLogisticCalibrator):
+class PlattCalibrator(AbstractBinaryCalibrator):
     r"""Platt scaling of two classes: a slope and an intercept for the log-odds.
 
     Parameters
@@ -50,6 +53,12 @@ class PlattCalibrator(AbstractLogisticCalibrator):
         Label of each column of `X`; of a single column, the label it does not speak of comes first.
     n_iter_ : int
         Newton steps taken.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -90,10 +99,9 @@ class PlattCalibrator(AbstractLogisticCalibrator):
     (0.5, 1.0)
     """
 
-    slope_: float
-    intercept_: float
-
-    _remedy: ClassVar[str] = "Check the units of `X`."
+    n_iter_: int
+    history_: tuple[Iteration, ...]
+    _status: Status
 
     def __init__(
         self,
@@ -110,28 +118,64 @@ class PlattCalibrator(AbstractLogisticCalibrator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solve(self, rows: Rows, slope: float) -> Solution:
-        n_positive = rows.total_weight * sum(
-            float(chunk.weight[chunk.labels > 0].sum()) for chunk in rows.source
+    @property
+    def slope_(self) -> float:
+        """The slope A."""
+        return float(self._line.slopes[0])
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept B."""
+        return float(self._line.intercepts[0])
+
+    @property
+    def clip_(self) -> float:
+        """The floor in use; 0 where there is none."""
+        return self.map_.clip
+
+    @property
+    def _line(self) -> Diagonal:
+        line = self.map_.find(Diagonal)
+        assert line is not None
+        return line
+
+    def _check_options(self) -> None:
+        check_solver_options(self.clip, self.max_iter, self.tol)
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        return fit_two_classes(data, self.input_scale, self.clip, self.max_iter, self._solve)
+
+    def _fit_warnings(self) -> list[FitWarning]:
+        return warnings_about(
+            self._status,
+            type(self).__name__,
+            max_iter=self.max_iter,
+            why_separated=SEPARATED_BY_THRESHOLD,
+            remedy="Check the units of `X`.",
         )
+
+    def _check_fitted(self) -> None:
+        if self.map_.find(Diagonal) is None:
+            raise ValueError("Platt scaling needs a slope and an intercept")
+
+    def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
+        n_positive = rows.total_weight * rows.source.fold(_positive_weight)
         n_negative = max(rows.total_weight - n_positive, 0.0)
-        tilt = tilt_of_targets(
+        tilt = soft_target_gradient(
             rows,
             _features,
-            2,
             positive=(n_positive + 1.0) / (n_positive + 2.0),
             negative=1.0 / (n_negative + 2.0),
         )
         start = np.array([slope, 0.0])
-        return fit_logistic(rows, _features, start, tilt=tilt, tol=self.tol, max_iter=self.max_iter)
+        found = fit_logistic(
+            rows, _features, start, tilt=tilt, tol=self.tol, max_iter=self.max_iter
+        )
+        return (LogOdds(), Diagonal(found.params[:1], found.params[1:])), found
 
-    def _name_parameters(self, params: FloatArray) -> dict[str, float]:
-        return {"slope_": float(params[0]), "intercept_": float(params[1])}
 
-    def _logits(self, scores: FloatArray) -> FloatArray:
-        logits: FloatArray = self.slope_ * log_odds(scores)[0]
-        logits += self.intercept_
-        return logits
+def _positive_weight(chunk: Chunk) -> float:
+    return float(chunk.weight[chunk.labels > 0].sum())
 
 
 def _features(scores: FloatArray) -> FloatArray:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from dircal._core.model.penalty import Penalty, no_penalty
 from dircal._core.model.structure import Scalar, Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear_base import AbstractLinearCalibrator, Clip
+from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._penalties import AbstractPenalty, penalty_named
+from dircal.calibrators._solver_options import Clip
+from dircal.maps import Scale
 
 __all__ = ["TemperatureScaling"]
 
@@ -45,6 +47,12 @@ class TemperatureScaling(AbstractLinearCalibrator):
         Label of each column of `X`.
     n_iter_ : int
         Newton steps taken.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -81,7 +89,7 @@ class TemperatureScaling(AbstractLinearCalibrator):
     """
 
     _reads_raw_logits: ClassVar[bool] = False
-    _why_infinite: ClassVar[str] = (
+    _why_separated: ClassVar[str] = (
         "either every one of them is classified correctly, or the scores point away from the "
         "labels."
     )
@@ -105,11 +113,10 @@ class TemperatureScaling(AbstractLinearCalibrator):
     @property
     def temperature_(self) -> float:
         """The fitted temperature."""
-        return 1.0 / float(self.coef_[0, 0])
+        return 1.0 / float(self._step(Scale).slope)
 
     def _structure(self, n_classes: int) -> Structure:
         return Scalar(n_classes)
 
-    def _penalty(self, n_classes: int, n: float) -> Penalty:
-        del n
-        return no_penalty(n_classes)
+    def _penalty(self) -> AbstractPenalty:
+        return penalty_named("none", None)

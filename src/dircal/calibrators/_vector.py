@@ -3,15 +3,11 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
-from dircal._core.model.penalty import Penalty
 from dircal._core.model.structure import Diagonal, Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear_base import (
-    AbstractLinearCalibrator,
-    Clip,
-    check_penalty,
-    simple_penalty,
-)
+from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._penalties import AbstractPenalty, penalty_named
+from dircal.calibrators._solver_options import Clip
 
 __all__ = ["VectorScaling"]
 
@@ -52,6 +48,12 @@ class VectorScaling(AbstractLinearCalibrator):
         Label of each column of `X`.
     n_iter_ : int
         Newton steps taken.
+    history_ : tuple of Iteration
+        Of each Newton step the objective before it, the decrease that was predicted, the part of
+        the step that was taken, and the passes over the rows until then.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -109,13 +111,8 @@ class VectorScaling(AbstractLinearCalibrator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_penalty(self.penalty, self.lam, ("none", "l2"))
-
     def _structure(self, n_classes: int) -> Structure:
         return Diagonal(n_classes)
 
-    def _penalty(self, n_classes: int, n: float) -> Penalty:
-        del n
-        return simple_penalty(self.penalty, self.lam, n_classes)
+    def _penalty(self) -> AbstractPenalty:
+        return penalty_named(self.penalty, self.lam, allowed=("none", "l2"))

@@ -20,6 +20,7 @@ from dircal.export._expression import (
     RowSum,
     Softmax,
     Unary,
+    in_precision,
 )
 
 __all__ = ["evaluate"]
@@ -93,4 +94,4 @@ class _Run:
         return result
 
     def _cast(self, values: _Floats) -> _Floats:
-        return values.astype(self.X.dtype)
+        return in_precision(values, self.X.dtype)

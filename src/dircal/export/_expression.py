@@ -1,15 +1,20 @@
-"""A small language for maps: what every calibrator can be written in, and every target can run.
+"""A small language for maps: what every step can be written in, and every target can run.
 
 An expression is a matrix with a row for each sample. Its columns are known beforehand, the number
 of rows is not. An expression of one column is repeated where more are needed. The same object may
 be used in several places: targets compute it once.
+
+Targets that are graphs or text (ONNX, Python) know these few forms and no step: `_lower` writes a
+step in them once, and all such targets have it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._typing import FloatArray
 
@@ -30,6 +35,7 @@ __all__ = [
     "Unary",
     "column",
     "constant",
+    "in_precision",
     "join",
 ]
 
@@ -37,7 +43,32 @@ __all__ = [
 class Expression:
     """Columns of numbers; plus, minus, times and divided by work on them."""
 
-    def __add__(self, other: "Expression | float") -> "Binary":
+    @cached_property
+    def operands(self) -> tuple["Expression", ...]:
+        """The expressions that this one is made of."""
+        values = [getattr(self, each.name) for each in fields(self)]  # type: ignore[arg-type]
+        parts = [part for value in values for part in (value if type(value) is tuple else [value])]
+        return tuple(part for part in parts if isinstance(part, Expression))
+
+    @cached_property
+    def width(self) -> int:
+        """Number of columns."""
+        return max(operand.width for operand in self.operands)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether all programs compute it to the same last digit.
+
+        IEEE 754 demands it of plus, minus, times, divided by and comparisons. Exponentials,
+        logarithms, and sums in whatever order, are free to differ.
+        """
+        return self._keeps_digits and all(operand.exact for operand in self.operands)
+
+    @property
+    def _keeps_digits(self) -> bool:
+        return True
+
+    def __add__(self, other: "Expression | float | FloatArray") -> "Binary":
         return Binary("add", self, constant(other))
 
     def __sub__(self, other: "Expression | float") -> "Binary":
@@ -75,9 +106,14 @@ class Expression:
 
 @dataclass(frozen=True, eq=False)
 class Input(Expression):
-    """What the user passes, (n, width)."""
+    """What the user passes, (n, n_columns)."""
 
-    width: int
+    n_columns: int
+
+    @property
+    def width(self) -> int:
+        """As many as are passed."""
+        return self.n_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +121,11 @@ class Constant(Expression):
     """The same numbers in every row: one, or one for each column."""
 
     values: FloatArray
+
+    @property
+    def width(self) -> int:
+        """As many as there are numbers."""
+        return len(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +135,22 @@ class Columns(Expression):
     x: Expression
     indices: tuple[int, ...]
 
+    @property
+    def width(self) -> int:
+        """As many as are chosen."""
+        return len(self.indices)
+
 
 @dataclass(frozen=True, eq=False)
 class Join(Expression):
     """Columns beside each other; each part has one."""
 
     parts: tuple[Expression, ...]
+
+    @property
+    def width(self) -> int:
+        """As many as there are parts."""
+        return len(self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +159,10 @@ class Unary(Expression):
 
     name: Literal["log", "exp", "abs"]
     x: Expression
+
+    @property
+    def _keeps_digits(self) -> bool:
+        return self.name == "abs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +192,15 @@ class Linear(Expression):
     matrix: FloatArray
     bias: FloatArray
 
+    @property
+    def width(self) -> int:
+        """Rows of the matrix."""
+        return len(self.bias)
+
+    @property
+    def _keeps_digits(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class RowSum(Expression):
@@ -148,12 +212,26 @@ class RowSum(Expression):
     x: Expression
     in_order: bool = False
 
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def _keeps_digits(self) -> bool:
+        return self.in_order
+
 
 @dataclass(frozen=True, eq=False)
 class RowMax(Expression):
     """Largest number of each row, in one column."""
 
     x: Expression
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +240,20 @@ class Softmax(Expression):
 
     x: Expression
 
+    @property
+    def _keeps_digits(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class LogSoftmax(Expression):
     """Logarithm of the softmax of each row."""
 
     x: Expression
+
+    @property
+    def _keeps_digits(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +267,11 @@ class Lookup(Expression):
     edges: FloatArray
     at_edge: Literal["above", "below"]
     table: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Columns of the table."""
+        return len(self.table.T)
 
 
 def constant(value: "Expression | float | FloatArray") -> Expression:
@@ -198,3 +289,13 @@ def column(x: Expression, index: int) -> Columns:
 def join(parts: Sequence[Expression]) -> Join:
     """Single columns beside each other."""
     return Join(tuple(parts))
+
+
+def in_precision(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Constants of an expression as numbers of this type.
+
+    A positive one stays at least the smallest normal number: it may be there so that a logarithm
+    exists, as the clip of probabilities is.
+    """
+    found: npt.NDArray[Any] = values.astype(dtype)
+    return np.where(values > 0.0, np.maximum(found, np.finfo(found.dtype).tiny), found)

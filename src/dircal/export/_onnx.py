@@ -1,4 +1,4 @@
-"""A calibrator as an ONNX model."""
+"""A map as an ONNX model."""
 
 import json
 import os
@@ -24,10 +24,10 @@ from dircal.export._expression import (
     RowSum,
     Softmax,
     Unary,
+    in_precision,
 )
 from dircal.export._extras import need
-from dircal.export._formulas import expression_of
-from dircal.export._labels import plain_labels
+from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._single import single_expression
 from dircal.validation import check_option
 
@@ -52,8 +52,8 @@ def to_onnx(
     Parameters
     ----------
     calibrator : calibrator
-        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can steps on
-        logits, one class against the rest; the error says why.
+        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can isotonic
+        or histogram calibration of logits, one class against the rest; the error says why.
     path : str or path, optional
         Where to write the model; None writes nothing.
     dtype : {"float64", "float32", "mixed"}, default="float64"
@@ -99,29 +99,27 @@ def to_onnx(
     """
     check_option("dtype", dtype, ("float64", "float32", "mixed"))
     onnx = need("onnx")
-    if dtype == "float32":
-        expression = single_expression(calibrator, _REMEDY)
-    else:
-        expression = expression_of(calibrator)
+    fitted = check_fitted(calibrator)
+    single = dtype == "float32"
+    expression = single_expression(fitted, _REMEDY) if single else fitted.expression()
     graph = _Graph(onnx, dtype)
     graph.finish(expression)
-    model = _model(onnx, graph, calibrator, dtype)
+    model = _model(onnx, graph, fitted, dtype)
     onnx.checker.check_model(model, full_check=True)
     if path is not None:
         write_whole(path, model.SerializeToString())
     return model
 
 
-def _model(onnx: Any, graph: "_Graph", calibrator: Any, dtype: str) -> Any:
+def _model(onnx: Any, graph: "_Graph", fitted: Fitted, dtype: str) -> Any:
     helper, outside = onnx.helper, graph.outside
-    n_columns, n_classes = calibrator.n_features_in_, len(calibrator.classes_)
-    columns, classes = plain_labels(calibrator.column_classes_), plain_labels(calibrator.classes_)
+    scores, proba = ["n", len(fitted.columns)], ["n", len(fitted.classes)]
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
-            type(calibrator).__name__,
-            [helper.make_tensor_value_info("scores", outside, ["n", n_columns])],
-            [helper.make_tensor_value_info("probabilities", outside, ["n", n_classes])],
+            fitted.name,
+            [helper.make_tensor_value_info("scores", outside, scores)],
+            [helper.make_tensor_value_info("probabilities", outside, proba)],
             initializer=graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", _OPSET)],
@@ -132,10 +130,10 @@ def _model(onnx: Any, graph: "_Graph", calibrator: Any, dtype: str) -> Any:
     helper.set_model_props(
         model,
         {
-            "dircal.calibrator": type(calibrator).__name__,
-            "dircal.input_scale": calibrator.input_scale,
-            "dircal.columns": json.dumps(columns[-n_columns:]),
-            "dircal.classes": json.dumps(classes),
+            "dircal.calibrator": fitted.name,
+            "dircal.input_scale": fitted.input_scale,
+            "dircal.columns": json.dumps(fitted.columns),
+            "dircal.classes": json.dumps(fitted.classes),
             "dircal.dtype": dtype,
         },
     )
@@ -179,7 +177,7 @@ class _Graph:
 
     def _constant(self, values: npt.NDArray[Any]) -> str:
         if values.dtype.kind == "f":
-            values = values.astype(self.inside)
+            values = in_precision(values, self.inside)
         key = values.shape, values.dtype, values.tobytes()
         if key not in self._names:
             self._names[key] = f"constant_{len(self.constants)}"

@@ -1,4 +1,4 @@
-"""A calibrator as a Python file that needs nothing."""
+"""A map as a Python file that needs nothing."""
 
 import os
 from typing import Any
@@ -24,8 +24,7 @@ from dircal.export._expression import (
     Softmax,
     Unary,
 )
-from dircal.export._formulas import expression_of
-from dircal.export._labels import plain_labels
+from dircal.export._fitted import Fitted, check_fitted
 
 __all__ = ["to_python"]
 
@@ -83,8 +82,8 @@ def to_python(calibrator: Any, path: str | os.PathLike[str] | None = None) -> st
     Parameters
     ----------
     calibrator : calibrator
-        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can steps on
-        logits, one class against the rest; the error says why.
+        A fitted calibrator. A `CalibratedClassifier` cannot be exported, and neither can isotonic
+        or histogram calibration of logits, one class against the rest; the error says why.
     path : str or path, optional
         Where to write the file; None writes nothing.
 
@@ -121,24 +120,22 @@ def to_python(calibrator: Any, path: str | os.PathLike[str] | None = None) -> st
     >>> module["CLASSES"], module["predict"]([[0.9, 0.1]])
     (['no', 'yes'], ['no'])
     """
-    code = _write(calibrator, _Code(), expression_of(calibrator))
+    code = _write(check_fitted(calibrator), _Code())
     if path is not None:
         write_whole(path, code.encode())
     return code
 
 
-def _write(calibrator: Any, body: "_Code", expression: Expression) -> str:
-    result = body.of(expression)
-    n_columns = calibrator.n_features_in_
-    columns = plain_labels(calibrator.column_classes_)[-n_columns:]
-    kind = "logits" if calibrator.input_scale == "logit" else "probabilities"
+def _write(fitted: Fitted, body: "_Code") -> str:
+    result = body.of(fitted.expression())
+    kind = "logits" if fitted.input_scale == "logit" else "probabilities"
     helpers = [text for name, text in _HELPERS.items() if name in body.used]
     # Labels stand in the file as Python writes them, never as they are: they may be anything.
     parts = [
-        f'"""Calibrated probabilities: a {type(calibrator).__name__}, written by dircal '
+        f'"""Calibrated probabilities: a {fitted.name}, written by dircal '
         f"{__version__}.\n\nRows are {kind}, with a column for each of COLUMNS; results have one "
         'for each of CLASSES.\n"""\n\nimport math\n',
-        f"COLUMNS = {columns!r}\nCLASSES = {plain_labels(calibrator.classes_)!r}\n",
+        f"COLUMNS = {fitted.columns!r}\nCLASSES = {fitted.classes!r}\n",
         "\n".join(f"{name} = {text}" for name, text in body.constants) + "\n",
         *helpers,
         "\ndef calibrate(row):\n"
@@ -166,22 +163,18 @@ class _Code:
         self.lines: list[str] = []
         self.constants: list[tuple[str, str]] = []
         self.used: set[str] = set()
-        self._known: dict[int, tuple[str, int]] = {}
+        self._known: dict[int, str] = {}
 
     def of(self, e: Expression) -> str:
-        """Name of a list with the value of the expression."""
-        return self._get(e)[0]
-
-    def _get(self, e: Expression) -> tuple[str, int]:
-        """Name and number of columns; of a single number itself, and zero."""
+        """Name of a list with the value of the expression; a single constant itself."""
         if id(e) not in self._known:
             self._known[id(e)] = self._make(e)
         return self._known[id(e)]
 
-    def _line(self, text: str, width: int) -> tuple[str, int]:
+    def _line(self, text: str) -> str:
         name = f"v{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
-        return name, width
+        return name
 
     def _constant(self, values: npt.NDArray[Any]) -> str:
         name = f"C{len(self.constants)}"
@@ -192,22 +185,16 @@ class _Code:
         self.used.add(helper)
         return helper
 
-    def _make(self, e: Expression) -> tuple[str, int]:
+    def _make(self, e: Expression) -> str:
         match e:
-            case Input(width):
-                return "x", width
-            case Constant(values) if len(values) == 1:
-                return _number(values.item()), 0
+            case Input():
+                return "x"
             case Constant(values):
-                return self._constant(values), len(values)
+                return self._constant(values) if len(values) > 1 else _number(values.item())
             case Columns(x, indices):
-                return self._line(
-                    f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]", len(indices)
-                )
+                return self._line(f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]")
             case Join(parts):
-                return self._line(
-                    f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]", len(parts)
-                )
+                return self._line(f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]")
             case Unary(name, x):
                 return self._each(f"{_UNARY[name]}({{x}})", x=x)
             case Binary(name, x, y):
@@ -218,42 +205,43 @@ class _Code:
                 )
             case Linear(x, matrix, bias):
                 weights, intercepts = self._constant(matrix), self._constant(bias)
-                call = f"{self._use('linear')}({self.of(x)}, {weights}, {intercepts})"
-                return self._line(call, len(bias))
+                return self._line(f"{self._use('linear')}({self.of(x)}, {weights}, {intercepts})")
             case RowSum(x, _):
-                return self._line(f"[{self._use('add_up')}({self.of(x)})]", 1)
+                return self._line(f"[{self._use('add_up')}({self.of(x)})]")
             case RowMax(x):
-                return self._line(f"[max({self.of(x)})]", 1)
+                return self._line(f"[max({self.of(x)})]")
             case Softmax(x):
-                return self._line(f"{self._use('softmax')}({self.of(x)})", self._get(x)[1])
+                return self._line(f"{self._use('softmax')}({self.of(x)})")
             case LogSoftmax(x):
-                return self._line(f"{self._use('log_softmax')}({self.of(x)})", self._get(x)[1])
+                return self._line(f"{self._use('log_softmax')}({self.of(x)})")
             case Lookup(x, edges, at_edge, table):
                 places = f"{self._constant(edges)}, {self.of(x)}[0], {at_edge == 'above'}"
-                row = f"{self._constant(table)}[{self._use('count_below')}({places})]"
-                return self._line(row, table.shape[1])
+                rows = self._constant(table)
+                return self._line(f"{rows}[{self._use('count_below')}({places})]")
             case _:
                 raise TypeError(f"{type(e).__name__} has no form in Python")
 
-    def _each(self, pattern: str, **operands: Expression) -> tuple[str, int]:
+    def _each(self, pattern: str, **operands: Expression) -> str:
         """A list with ``pattern`` for each column; operands of one column are repeated."""
-        known = {key: self._get(operand) for key, operand in operands.items()}
-        width = max(n for _, n in known.values())
         # Every operand of several columns gets a letter.
-        wide = dict.fromkeys(name for name, n in known.values() if n > 1)
+        wide = dict.fromkeys(self.of(e) for e in operands.values() if e.width > 1)
         letters = dict(zip(wide, "abcd", strict=False))
         places = {
-            key: letters.get(name, f"{name}[0]" if n == 1 else name)
-            for key, (name, n) in known.items()
+            key: letters[self.of(e)] if e.width > 1 else self._single(e)
+            for key, e in operands.items()
         }
         text = pattern.format(**places)
-        if width <= 1:
-            return self._line(f"[{text}]", 1)
+        if not letters:
+            return self._line(f"[{text}]")
         if len(letters) == 1:
             (name,) = letters
-            return self._line(f"[{text} for a in {name}]", width)
+            return self._line(f"[{text} for a in {name}]")
         names = ", ".join(letters)
-        return self._line(f"[{text} for {', '.join(letters.values())} in zip({names})]", width)
+        return self._line(f"[{text} for {', '.join(letters.values())} in zip({names})]")
+
+    def _single(self, e: Expression) -> str:
+        """The number of an expression of one column."""
+        return self.of(e) if isinstance(e, Constant) else f"{self.of(e)}[0]"
 
 
 def _as_code(values: npt.NDArray[Any]) -> str:

@@ -13,8 +13,8 @@ from dircal.inference._calibrators_base import agree_on_classes, check_calibrato
 from dircal.inference._comparison_base import UNCALIBRATED, Comparison
 from dircal.inference._measure_base import Measure, check_drawing, check_measure
 from dircal.inference._table_base import label_of, tabulate_measures
-from dircal.selection._cross_fit_base import cross_fit, scored_rows
-from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits
+from dircal.selection._cross_fit import cross_fit, scored_rows
+from dircal.selection._splits import check_cv, deal_within_classes, make_splits
 from dircal.validation import check_fit, check_random_state
 
 __all__ = ["compare"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.chunks import Rows, row_slices
 from dircal._core.data.losses import LOSS_CLIP
-from dircal._core.data.simplex import log_probability
 from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
+from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators._base import column_order, limited_blas
+from dircal.maps import CalibrationMap, LogProbability, Normalise, column_steps
 from dircal.validation import check_integer, check_number, check_predictions, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
@@ -153,11 +153,13 @@ def score_test(
     check_number("alpha", alpha, above=0.0, below=1.0)
     rng = check_random_state(random_state)
     data = check_predictions(y_true, y_prob, None, classes)
-    reader = Reader(log_probability, column_order(data.column_classes))
-    rows = Rows(Source(data.inputs, data.labels, None, reader)).with_floor(LOSS_CLIP)
+    columns = column_steps(data.column_classes, data.shape[1], "probability")
+    read = CalibrationMap(data.shape[1], (*columns, Normalise(), LogProbability())).read
+    rows = Rows(data.source(read)).with_clip(LOSS_CLIP)
+    chunks = list(row_slices(data.shape))
     with (
-        limited_blas(data.inputs.shape),
-        Progress("Drawing labels", n_resamples * rows.n_chunks, "draws") as progress,
+        limited_blas(chunks[0].stop, data.shape[1]),
+        Progress("Drawing labels", n_resamples * len(chunks), "draws") as progress,
     ):
         found = scores_at_identity(rows, n_resamples, rng, progress.advance)
     # A draw that equals the observed one up to rounding counts as at least as large.

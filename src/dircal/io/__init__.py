@@ -1,6 +1,5 @@
-"""Files that last: calibrators as text, and the logits that come with papers."""
+"""Files that last: calibrators as text."""
 
-from dircal.io._file import load, save
-from dircal.io._pickled_logits import LabelledLogits, read_pickled_logits
+from dircal.io._file import from_bytes, load, save, to_bytes
 
-__all__ = ["LabelledLogits", "load", "read_pickled_logits", "save"]
+__all__ = ["from_bytes", "load", "save", "to_bytes"]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal.io._damage import Damage, Place
+from dircal.io._format_error import FormatError, Place
 
-__all__ = ["Room", "array_from_json", "array_to_json"]
+__all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 
 # Up to so many entries are written as numbers, for people; more as base64, for size.
 _READABLE = 400
@@ -26,7 +26,7 @@ _PLAIN = {"str": str, "int": int, "bool": bool, "float": float}
 Json = dict[str, Any]
 
 
-class Room:
+class MemoryBudget:
     """How much memory arrays may take that are larger than what the file holds of them."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Room:
         """Refuse to go beyond the limit."""
         self.left -= n_bytes
         if self.left < 0:
-            raise Damage(place, "matrices would take more memory than 1 GiB")
+            raise FormatError(place, "arrays would take more memory than 1 GiB")
 
 
 def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
@@ -53,29 +53,16 @@ def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
     if kind in "mM":
         unit = np.datetime_data(array.dtype)
         if unit[1] != 1:
-            raise Damage(place, f"{array.dtype} cannot be written, a unit of several steps")
+            raise FormatError(place, f"{array.dtype} cannot be written, a unit of several steps")
         head["dtype"] = f"{'timedelta' if kind == 'm' else 'datetime'}64[{unit[0]}]"
         return head | {"data": array.astype(np.int64).tolist()}
     if array.dtype.name not in _NUMBERS:
-        raise Damage(place, f"an array of {array.dtype} cannot be written")
-    if _is_diagonal(array):
-        return head | {"diagonal": array_to_json(array.diagonal(), place)}
+        raise FormatError(place, f"an array of {array.dtype} cannot be written")
     if array.size > _READABLE:
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         return head | {"base64": base64.b64encode(little.tobytes()).decode()}
     values = array.tolist()
     return head | {"data": _name_infinities(values) if array.dtype.name in _FLOATS else values}
-
-
-def _is_diagonal(array: npt.NDArray[Any]) -> bool:
-    """Whether a large matrix is all zeros but for its diagonal, as that of one temperature is."""
-    square = array.ndim == 2 and array.shape[0] == array.shape[1]
-    if not (square and _READABLE < array.size <= 2**24 and array.dtype == np.float64):
-        return False
-    off = array.copy()
-    np.fill_diagonal(off, 0.0)
-    # As bits, which tell -0.0 from 0.0.
-    return not off.view(np.uint64).any()
 
 
 def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
@@ -84,7 +71,7 @@ def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
         if kinds <= {kind} and (kind is not float or np.isfinite(array.astype(float)).all()):
             return {"of": name, "data": array.tolist()}
     names = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise Damage(place, f"an array of {names} cannot be written; strings and numbers can")
+    raise FormatError(place, f"an array of {names} cannot be written; strings and numbers can")
 
 
 def _name_infinities(values: Any) -> Any:
@@ -94,27 +81,25 @@ def _name_infinities(values: Any) -> Any:
     return values if math.isfinite(values) else str(values)
 
 
-def array_from_json(node: Json, place: Place, room: Room) -> npt.NDArray[Any]:
-    """The array, or `Damage`."""
+def array_from_json(node: Json, place: Place, budget: MemoryBudget) -> npt.NDArray[Any]:
+    """The array, or `FormatError`."""
     dtype, shape = node.get("dtype"), _shape(node.get("shape"), place)
-    ways = [way for way in ("data", "base64", "diagonal") if way in node]
+    ways = [way for way in ("data", "base64") if way in node]
     known = {"type", "dtype", "shape", *ways, *(["of"] if dtype == "object" else [])}
     if len(ways) != 1 or set(node) != known or not isinstance(dtype, str):
-        raise Damage(place, "an array needs `dtype`, `shape`, and `data` or `base64`")
+        raise FormatError(place, "an array needs `dtype`, `shape`, and `data` or `base64`")
     if ways == ["base64"]:
         return _from_base64(node["base64"], dtype, shape, place)
-    if ways == ["diagonal"]:
-        return _from_diagonal(node["diagonal"], dtype, shape, place, room)
     flat = _flat(node["data"], shape, place)
     if _TEXT.fullmatch(dtype):
-        return _from_texts(flat, dtype[0], int(dtype[1:]), place, room).reshape(shape)
+        return _from_texts(flat, dtype[0], int(dtype[1:]), place, budget).reshape(shape)
     return _from_lists(flat, dtype, node.get("of"), shape, place)
 
 
 def _shape(value: Any, place: Place) -> tuple[int, ...]:
     fine = isinstance(value, list) and len(value) <= 8
     if not fine or not all(type(length) is int and 0 <= length < 2**40 for length in value):
-        raise Damage(place, f"the shape of an array cannot be {value!r:.60}")
+        raise FormatError(place, f"the shape of an array cannot be {value!r:.60}")
     return tuple(value)
 
 
@@ -123,7 +108,7 @@ def _flat(data: Any, shape: tuple[int, ...], place: Place) -> list[Any]:
     rows = [data]
     for length in shape:
         if not all(isinstance(row, list) and len(row) == length for row in rows):
-            raise Damage(place, f"`data` does not have the shape {list(shape)}")
+            raise FormatError(place, f"`data` does not have the shape {list(shape)}")
         rows = [entry for row in rows for entry in row]
     return rows
 
@@ -140,7 +125,7 @@ def _from_lists(
         return _checked(flat, (bool,), np.dtype(bool), place).reshape(shape)
     if dtype == "object":
         if not isinstance(of, str) or of not in _PLAIN:
-            raise Damage(place, f"an array cannot hold objects of kind {of!r:.60}")
+            raise FormatError(place, f"an array cannot hold objects of kind {of!r:.60}")
         _checked(flat, (_PLAIN[of],), None, place)
         objects = np.empty(len(flat), dtype=object)
         objects[:] = flat
@@ -151,22 +136,22 @@ def _from_lists(
             return whole.astype(dtype).reshape(shape)
         except (TypeError, ValueError):
             pass
-    raise Damage(place, f"an array cannot have the dtype {dtype!r:.60}")
+    raise FormatError(place, f"an array cannot have the dtype {dtype!r:.60}")
 
 
 def _from_texts(
-    flat: list[Any], kind: str, width: int, place: Place, room: Room
+    flat: list[Any], kind: str, width: int, place: Place, budget: MemoryBudget
 ) -> npt.NDArray[Any]:
-    room.take(4 * width * len(flat), place)
+    budget.take(4 * width * len(flat), place)
     if not all(isinstance(text, str) and len(text) <= width for text in flat):
-        raise Damage(place, f"needs texts of up to {width} characters")
+        raise FormatError(place, f"needs texts of up to {width} characters")
     try:
         texts = flat if kind == "U" else [text.encode("latin1") for text in flat]
         array = np.array(texts, dtype=f"{kind}{width}")
     except UnicodeEncodeError:
-        raise Damage(place, "an array of bytes holds other characters") from None
+        raise FormatError(place, "an array of bytes holds other characters") from None
     if array.tolist() != texts:
-        raise Damage(place, "holds a text that ends in a zero")
+        raise FormatError(place, "holds a text that ends in a zero")
     return array
 
 
@@ -176,45 +161,35 @@ def _checked(
     """Values that are all of these kinds, as an array in which each is still what it was."""
     for value in flat:
         if type(value) not in kinds:
-            raise Damage(place, f"an array holds {value!r:.60}, which is not of its dtype")
+            raise FormatError(place, f"an array holds {value!r:.60}, which is not of its dtype")
     if dtype is None:
         return np.empty(0)
     try:
         array = np.array(flat, dtype=dtype)
     except (OverflowError, ValueError):
-        raise Damage(place, f"an array holds a number that is no {dtype}") from None
+        raise FormatError(place, f"an array holds a number that is no {dtype}") from None
     if dtype.kind == "f" and array.tolist() != flat:
         same = [a == b or (a != a and b != b) for a, b in zip(array.tolist(), flat, strict=True)]
         if not all(same):
-            raise Damage(place, f"an array holds {flat[same.index(False)]!r}, which is no {dtype}")
+            raise FormatError(
+                place, f"an array holds {flat[same.index(False)]!r}, which is no {dtype}"
+            )
     return array
 
 
 def _from_base64(text: Any, dtype: Any, shape: tuple[int, ...], place: Place) -> npt.NDArray[Any]:
     if dtype not in _NUMBERS or not isinstance(text, str):
-        raise Damage(place, f"`base64` is for arrays of numbers, not of {dtype!r:.60}")
+        raise FormatError(place, f"`base64` is for arrays of numbers, not of {dtype!r:.60}")
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Damage(place, "`base64` holds other characters, or is cut off") from None
+        raise FormatError(place, "`base64` holds other characters, or is cut off") from None
     little = np.dtype(dtype).newbyteorder("<")
     wanted = math.prod(shape) * little.itemsize
     if len(content) != wanted:
-        raise Damage(
+        raise FormatError(
             place, f"an array of shape {list(shape)} needs {wanted} bytes; got {len(content)}"
         )
     if dtype == "bool" and any(set(content) - {0, 1}):
-        raise Damage(place, "an array holds a byte that is no truth value")
+        raise FormatError(place, "an array holds a byte that is no truth value")
     return np.frombuffer(content, little).astype(np.dtype(dtype)).reshape(shape)
-
-
-def _from_diagonal(
-    node: Any, dtype: Any, shape: tuple[int, ...], place: Place, room: Room
-) -> npt.NDArray[Any]:
-    if not isinstance(node, dict) or "diagonal" in node or dtype != "float64":
-        raise Damage(place, "`diagonal` must be an array of float64")
-    entries = array_from_json(node, place, room)
-    if entries.dtype != np.float64 or shape != (entries.size,) * 2:
-        raise Damage(place, f"`diagonal` does not belong to a matrix of shape {list(shape)}")
-    room.take(entries.size**2 * 8, place)
-    return np.diag(entries)

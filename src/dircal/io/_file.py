@@ -4,23 +4,25 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._files import write_whole
 from dircal._version import __version__
-from dircal.io._damage import Damage
-from dircal.io._schemas import SCHEMAS, class_of
+from dircal.io._arrays import MemoryBudget
+from dircal.io._format_error import FormatError
+from dircal.io._read import Reader
+from dircal.io._registry import estimators_by_name
 from dircal.io._text import from_text, to_text
-from dircal.io._values import Reader, value_to_json
+from dircal.io._version_1 import upgrade
+from dircal.io._write import value_to_json
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
 _FORMAT = "dircal"
 # The version changes when a file of the new form cannot be read by the old code. Files of all
-# earlier versions are read forever: a change adds a function to `_READERS` that brings their JSON
-# into the new form, and a golden file to the tests.
-_VERSION = 1
+# earlier versions are read forever: a change adds a module like `_version_1`, which brings their
+# JSON into the next form, and golden files to the tests.
+_VERSION = 2
 # A map of 4000 classes takes a sixth of this.
 _LARGEST_FILE = 2**30
 
@@ -43,9 +45,10 @@ def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    The file is JSON and can be read by people: the class, its parameters, its fitted attributes.
-    Numbers are exact to the last bit. Arrays of more than 400 numbers are written as base64 of
-    their bytes, in the order of small computers (little-endian).
+    The file is JSON and can be read by people: the class, its parameters, its fitted attributes,
+    and among these the map, step by step. Numbers are exact to the last bit. Arrays of more than
+    400 numbers are written as base64 of their bytes, in the order of small computers
+    (little-endian).
 
     When not to use it: a `CalibratedClassifier` holds a classifier, which has a format of its own.
     Save its ``calibrators_``, and the classifier by its own means.
@@ -68,26 +71,54 @@ def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def to_bytes(calibrator: Any) -> bytes:
-    """The content of the file."""
-    name = type(calibrator).__name__
-    if not isinstance(calibrator, BaseEstimator) or class_of(name) is not type(calibrator):
+    """Make the content of a file of a fitted calibrator.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        Any fitted calibrator of this package, also one that holds others.
+
+    Returns
+    -------
+    content : bytes
+        What `save` writes.
+
+    See Also
+    --------
+    from_bytes : The way back.
+    save : Writes a file, whole or not at all.
+
+    Notes
+    -----
+    When not to use it: for files; `save` never leaves half of one behind.
+
+    Examples
+    --------
+    >>> from dircal import IdentityCalibrator
+    >>> from dircal.io import from_bytes, to_bytes
+    >>> content = to_bytes(IdentityCalibrator().fit([[0.2, 0.8], [0.7, 0.3]], ["no", "yes"]))
+    >>> from_bytes(content).classes_
+    array(['no', 'yes'], dtype='<U3')
+    """
+    name, known = type(calibrator).__name__, estimators_by_name()
+    if known.get(name) is not type(calibrator):
         what = f"the class {calibrator.__name__}" if isinstance(calibrator, type) else name
         raise ValueError(
             f"`calibrator` must be a fitted calibrator of dircal; got {what}. What can be saved: "
-            f"{', '.join(sorted(SCHEMAS))}."
+            f"{', '.join(sorted(known))}."
         )
     check_is_fitted(calibrator)
     try:
         node = value_to_json(calibrator, name)
-    except Damage as damage:
-        raise ValueError(_why_not(calibrator, damage)) from None
+    except FormatError as error:
+        raise ValueError(_why_not(calibrator, error)) from None
     head = {"format": _FORMAT, "version": _VERSION, "written_by": f"dircal {__version__}"}
     return to_text(head | {"object": node}).encode()
 
 
-def _why_not(calibrator: Any, damage: Damage) -> str:
-    message = f"`calibrator` cannot be saved: {damage.place} {damage.what}. "
-    if hasattr(calibrator, "classifiers_"):
+def _why_not(calibrator: Any, error: FormatError) -> str:
+    message = f"`calibrator` cannot be saved: {error}. "
+    if hasattr(calibrator, "estimators_"):
         return message + (
             "Classifiers have formats of their own. Save the maps with "
             "dircal.save(model.calibrators_[i], ...) and the classifiers with what belongs to "
@@ -114,7 +145,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     See Also
     --------
     save : Writes the file.
-    read_pickled_logits : Reads the files of logits that come with papers.
 
     Notes
     -----
@@ -141,37 +171,72 @@ def load(path: str | os.PathLike[str]) -> Any:
         content = file.read(_LARGEST_FILE + 1) if size <= _LARGEST_FILE else b""
     try:
         if size > _LARGEST_FILE or len(content) > _LARGEST_FILE:
-            raise Damage("", "it is larger than 1 GiB")
+            raise FormatError("", "it is larger than 1 GiB")
         return from_bytes(content)
-    except Damage as damage:
-        where = f"{damage.place} " if damage.place else ""
+    except FormatError as error:
         raise ValueError(
             f"`path` {str(path)!r} is no calibrator that dircal {__version__} can load: "
-            f"{where}{damage.what}. Pass a file that dircal.save has written."
+            f"{error}. Pass a file that dircal.save has written."
         ) from None
 
 
 def from_bytes(content: bytes) -> Any:
-    """The calibrator, or `Damage`."""
+    """Make a calibrator of the content of a file.
+
+    Parameters
+    ----------
+    content : bytes
+        What `to_bytes` has made, of this version of the format or an older one.
+
+    Returns
+    -------
+    calibrator : calibrator
+        As it was; a ValueError says what is wrong with other content, and where.
+
+    See Also
+    --------
+    to_bytes : The way there.
+    load : Reads a file.
+
+    Notes
+    -----
+    Nothing is executed, whoever made the content; see `load`.
+
+    When not to use it: for files; `load` names them where something is wrong.
+
+    Examples
+    --------
+    >>> from dircal import IdentityCalibrator
+    >>> from dircal.io import from_bytes, to_bytes
+    >>> content = to_bytes(IdentityCalibrator().fit([[0.2, 0.8], [0.7, 0.3]], ["no", "yes"]))
+    >>> from_bytes(content).predict([[0.25, 0.75]])
+    array(['yes'], dtype='<U3')
+    """
     if not content.strip():
-        raise Damage("", "it is empty")
+        raise FormatError("", "it is empty")
     if not content.lstrip().startswith(b"{"):
-        raise Damage("", "it is not JSON that begins with a brace")
+        raise FormatError("", "it is not JSON that begins with a brace")
     document = from_text(content)
     version = document.get("version")
     if document.get("format") != _FORMAT or type(version) is not int:
-        raise Damage("", 'it does not say "format": "dircal" and a "version"')
+        raise FormatError("", 'it does not say "format": "dircal" and a "version"')
     if not 1 <= version <= _VERSION:
         newer = f"format version {version}, and this dircal knows versions up to {_VERSION}"
-        raise Damage("", f"it has {newer}; install a newer dircal")
+        raise FormatError("", f"it has {newer}; install a newer dircal")
     strangers = set(document) - {"format", "version", "written_by", "object"}
     if strangers:
-        raise Damage("", f"it has {min(strangers)!r:.60}, which this version does not know")
-    node = document.get("object")
-    if not isinstance(node, dict) or class_of(str(node.get("type"))) is None:
-        kind = node.get("type") if isinstance(node, dict) else node
-        raise Damage("object", f"has the type {kind!r:.60}, which this version does not know")
-    calibrator = Reader().read(node, "object")
+        raise FormatError("", f"it has {min(strangers)!r:.60}, which this version does not know")
+    return _from_object(document.get("object"), version)
+
+
+def _from_object(node: Any, version: int) -> Any:
+    kind = node.get("type") if isinstance(node, dict) else node
+    if not isinstance(kind, str) or kind not in estimators_by_name():
+        raise FormatError("object", f"has the type {kind!r:.60}, which this version does not know")
+    budget = MemoryBudget()
+    if version == 1:
+        node = upgrade(node, budget)
+    calibrator = Reader(budget).read(node, "object")
     if not hasattr(calibrator, "classes_"):
-        raise Damage("object", "is not fitted")
+        raise FormatError("object", "is not fitted")
     return calibrator

@@ -3,11 +3,13 @@
 import json
 from typing import Any, NoReturn
 
-from dircal.io._damage import Damage
+from dircal.io._format_error import FormatError
 
 __all__ = ["from_text", "to_text"]
 
 _INDENT = "  "
+# Characters of a line, without brackets and what is before it.
+_LINE = 80
 
 
 def to_text(node: Any) -> str:
@@ -27,14 +29,22 @@ def _lines(node: Any, indent: str) -> str:
 
 
 def _is_short(node: dict[str, Any]) -> bool:
-    """Whether a dict is a few plain values: it stands on one line."""
-    length = 0
-    for name, value in node.items():
-        if isinstance(value, dict) or _has_structure(value):
-            return False
-        entries = value if isinstance(value, list) else [value]
-        length += len(name) + sum(len(str(entry)) + 4 for entry in entries)
-    return length <= 80
+    """Whether a dict is a few plain values, also in dicts inside: it stands on one line."""
+    return _room_after(node, _LINE) >= 0
+
+
+def _room_after(node: Any, room: int) -> int:
+    """What a node leaves of so many characters; below zero, without looking on, if it is more."""
+    if _has_structure(node):
+        return -1
+    if isinstance(node, dict | list):
+        items = node.items() if isinstance(node, dict) else (("", x) for x in node)
+        for name, value in items:
+            room = _room_after(value, room - len(name) - 4)
+            if room < 0:
+                break
+        return room
+    return room - len(node if isinstance(node, str) else str(node))
 
 
 def _has_structure(value: Any) -> bool:
@@ -47,16 +57,18 @@ def from_text(content: bytes) -> Any:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
         )
+    except FormatError:
+        raise
     except UnicodeDecodeError:
-        raise Damage("", "it is not text in UTF-8") from None
+        raise FormatError("", "it is not text in UTF-8") from None
     except RecursionError:
-        raise Damage("", "it is nested too deeply") from None
+        raise FormatError("", "it is nested too deeply") from None
     except json.JSONDecodeError as error:
         what = f"{error.msg} in line {error.lineno}, column {error.colno}"
-        raise Damage("", f"it is not JSON, or cut off: {what}") from None
+        raise FormatError("", f"it is not JSON, or cut off: {what}") from None
     except ValueError:
         # A whole number of thousands of digits.
-        raise Damage("", "it holds a number that is too long") from None
+        raise FormatError("", "it holds a number that is too long") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -64,9 +76,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(node) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Damage("", f"it says {twice!r:.60} twice")
+        raise FormatError("", f"it says {twice!r:.60} twice")
     return node
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise Damage("", f"it holds {text}, which is no JSON")
+    raise FormatError("", f"it holds {text}, which is no JSON")

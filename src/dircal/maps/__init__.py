@@ -1,13 +1,22 @@
 """What a fit returns: maps as values, how to apply, write and explain them."""
 
+from dataclasses import is_dataclass
+
+from dircal.maps._affine import AbstractLinearStep, Affine, Diagonal, Scale
+from dircal.maps._columns import Columns, Complement, ZeroLogit, column_steps
+from dircal.maps._composite import MeanOfMaps, OneVsRest, mean_of_maps
+from dircal.maps._curves import Interpolation, Lookup
+from dircal.maps._effects import Effects
 from dircal.maps._explanation import (
     ClassEffect,
     Explanation,
-    FitRecord,
     PairEffect,
     TemperatureComparison,
-    make_explanation,
 )
+from dircal.maps._links import LogOdds, Sigmoid, Softmax
+from dircal.maps._log import LogProbability, LogSoftmax, Normalise
+from dircal.maps._map import CalibrationMap
+from dircal.maps._mixture import UniformMixture
 from dircal.maps._parameters import (
     AbstractParameters,
     CanonicalParameters,
@@ -15,17 +24,51 @@ from dircal.maps._parameters import (
     InterpretationPoints,
     LinearParameters,
 )
+from dircal.maps._record import FitRecord, explain_rows, make_record
+from dircal.maps._step import AbstractStep
 
 __all__ = [
+    "STEPS",
+    "AbstractLinearStep",
     "AbstractParameters",
+    "AbstractStep",
+    "Affine",
+    "CalibrationMap",
     "CanonicalParameters",
     "ClassEffect",
+    "Columns",
+    "Complement",
+    "Diagonal",
+    "Effects",
     "Explanation",
     "FitRecord",
     "GenerativeParameters",
+    "Interpolation",
     "InterpretationPoints",
     "LinearParameters",
+    "LogOdds",
+    "LogProbability",
+    "LogSoftmax",
+    "Lookup",
+    "MeanOfMaps",
+    "Normalise",
+    "OneVsRest",
     "PairEffect",
+    "Scale",
+    "Sigmoid",
+    "Softmax",
     "TemperatureComparison",
-    "make_explanation",
+    "UniformMixture",
+    "ZeroLogit",
+    "column_steps",
+    "explain_rows",
+    "make_record",
+    "mean_of_maps",
 ]
+
+STEPS = {
+    name: step
+    for name, step in dict(globals()).items()
+    if isinstance(step, type) and issubclass(step, AbstractStep) and is_dataclass(step)
+}
+"""By name: what files may hold and exports have to know."""

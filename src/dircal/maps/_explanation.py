@@ -8,13 +8,12 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import chi2
 
-from dircal._core.stats.effects import Effects, shifts_of_pairs
 from dircal._typing import FloatArray, LabelArray
+from dircal.maps._effects import Effects, shifts_of_pairs
 
 __all__ = [
     "ClassEffect",
     "Explanation",
-    "FitRecord",
     "PairEffect",
     "TemperatureComparison",
     "make_explanation",
@@ -98,20 +97,6 @@ class TemperatureComparison:
         if self.additional_parameters == 0:
             return 1.0
         return float(chi2.sf(max(self.likelihood_ratio, 0.0), self.additional_parameters))
-
-
-@dataclass(frozen=True)
-class FitRecord:
-    """What a fit remembers of its rows, so that the map can be explained later.
-
-    ``observed`` (k,) are the shares of the classes; a map that is one temperature has no effects
-    beyond it.
-    """
-
-    n_rows: float
-    observed: FloatArray
-    effects: Effects | None
-    comparison: TemperatureComparison
 
 
 @dataclass(frozen=True)

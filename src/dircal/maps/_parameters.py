@@ -14,9 +14,11 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from dircal._core.data.chunks import Reader, row_slices
-from dircal._core.data.simplex import log_probability, log_softmax, softmax
+from dircal._core.data.chunks import row_slices
+from dircal._core.data.simplex import log_softmax, softmax
 from dircal._typing import ArrayLike, FloatArray, IntArray
+from dircal.maps._log import LogProbability, Normalise
+from dircal.maps._map import CalibrationMap
 from dircal.validation import (
     LARGEST,
     check_distribution,
@@ -61,7 +63,7 @@ class AbstractParameters(ABC):
             Rows sum to one.
         """
         inputs = check_probabilities("q", q, self.n_classes)
-        read = Reader(log_probability)
+        read = CalibrationMap(self.n_classes, (Normalise(), LogProbability())).read
         proba = np.empty(inputs.shape)
         for part in row_slices(inputs.shape):
             proba[part] = softmax(self._logits(read(inputs[part]))).T

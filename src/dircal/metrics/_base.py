@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import Reader, row_slices, used_part
+from dircal._core.data.chunks import drop_zero_weight, row_slices
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.validation import LabelledScores, check_predictions, show
@@ -33,8 +32,10 @@ class Predictions:
 
     def __iter__(self) -> Iterator[Block]:
         data = self.data
-        for part in row_slices(data.inputs.shape):
-            inputs, labels, weight = used_part(data.inputs, data.labels, data.sample_weight, part)
+        inputs_ = data.inputs
+        for part in row_slices(data.shape):
+            weight = None if data.sample_weight is None else data.sample_weight[part]
+            inputs, labels, weight = drop_zero_weight(inputs_[part], data.labels[part], weight)
             if len(labels):
                 proba = self._read(inputs)
                 # A row that is left as given may exceed one by a rounding error.
@@ -53,16 +54,15 @@ class Predictions:
             raise ValueError(f"`label` must be one of the classes {show(known)}; got {label!r}.")
         return int(found[0])
 
-    @property
-    def _read(self) -> Reader:
-        dtype = self.data.inputs.dtype
+    def _read(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        dtype = inputs.dtype
         eps = float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
         # Half precision may be coarser than what counts as rounding elsewhere.
         rounding = min(4.0 * eps * self.n_classes**0.5, max(eps, ROUNDING))
         order = np.argsort(self.data.column_classes)
         in_order = np.array_equal(order, np.arange(self.n_classes))
-        transform = partial(normalise_beyond_rounding, rounding=rounding)
-        return Reader(transform, None if in_order else order)
+        turned = inputs.T if in_order else inputs.T[order]
+        return normalise_beyond_rounding(np.array(turned, dtype=np.float64, order="C"), rounding)
 
     def mean(self, losses: Callable[[FloatArray, IntArray], npt.NDArray[Any]]) -> float:
         """Weighted mean of what each row loses."""

@@ -12,9 +12,9 @@ from dircal._progress import Progress
 from dircal._typing import ArrayLike
 from dircal.exceptions import warn
 from dircal.metrics._base import Predictions, read_predictions
-from dircal.selection._base import check_calibrator, take_rows
-from dircal.selection._cross_fit_base import cross_fit, scored_rows
-from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits, used_rows
+from dircal.selection._base import check_calibrator
+from dircal.selection._cross_fit import cross_fit, scored_rows
+from dircal.selection._splits import check_cv, deal_within_classes, make_splits, used_rows
 from dircal.validation import check_option
 
 __all__ = ["LossDecomposition", "loss_decomposition"]
@@ -142,7 +142,7 @@ def loss_decomposition(
         proba, complaints = cross_fit(calibrator, data, splits, progress.advance)
     for message, category in complaints:
         warn(message, category)
-    scored = take_rows(data, rows)
+    scored = data.take(rows)
     before = np.concatenate(
         [_LOSSES[loss](block.proba, block.labels) for block in Predictions(scored)]
     )

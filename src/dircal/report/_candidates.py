@@ -18,9 +18,8 @@ from dircal.exceptions import warn
 from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
 from dircal.inference._comparison_base import UNCALIBRATED
 from dircal.selection import AutoCalibrator
-from dircal.selection._base import take_rows
-from dircal.selection._cross_fit_base import cross_fit
-from dircal.selection._splits_base import Split
+from dircal.selection._cross_fit import cross_fit
+from dircal.selection._splits import Split
 from dircal.validation import LabelledScores, check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
@@ -106,14 +105,14 @@ def predict(
     advance: Callable[[int], None],
 ) -> list[Predicted]:
     """Probabilities of the ``rows``, as they are first: out of fold, or from a fitted map."""
-    scored = take_rows(data, rows)
+    scored = data.take(rows)
     identity = IdentityCalibrator(input_scale=candidates[0].calibrator.input_scale)
-    as_they_are = identity._fit_checked(scored)._apply(scored.inputs, scored.column_classes)
+    as_they_are = identity._fit_checked(scored)._predict_checked(scored)
     found = [Predicted(UNCALIBRATED, "uncalibrated", None, as_they_are, ())]
     for one in candidates:
         begin(f"calibrating with {one.name}")
         if one.is_fitted:
-            proba = one.calibrator._apply(scored.inputs, scored.column_classes)
+            proba = one.calibrator._predict_checked(scored)
             found.append(Predicted(one.name, "fitted", one, proba, ()))
             advance(1)
             continue

@@ -21,9 +21,8 @@ from dircal.report._provenance import summarise_data, versions, write_code
 from dircal.report._steps import Steps, Watcher
 from dircal.report._summary import ScoreFinding, Settings, Summary
 from dircal.report._verdict import judge
-from dircal.selection._base import take_rows
-from dircal.selection._cross_fit_base import scored_rows
-from dircal.selection._splits_base import (
+from dircal.selection._cross_fit import scored_rows
+from dircal.selection._splits import (
     Split,
     check_cv,
     deal_within_classes,
@@ -79,7 +78,7 @@ def summarise(
     splits = _splits(cv, data) if not all(one.is_fitted for one in candidates) else []
     used = used_rows(data.sample_weight, len(data.labels))
     rows = scored_rows(splits) if splits else used
-    scored = take_rows(data, rows)
+    scored = data.take(rows)
     y, weight = data.classes[scored.labels], scored.sample_weight
     n_steps = sum(1 if one.is_fitted else len(splits) for one in candidates)
     with Steps(n_steps + len(candidates) + 5, watcher) as steps:
@@ -126,7 +125,7 @@ def summarise(
         steps.advance()
         steps.begin(f"fitting {chosen.name} on all rows")
         assert best.candidate is not None
-        of_map = summarise_map(fit_on_all(best.candidate, take_rows(data, used)), names)
+        of_map = summarise_map(fit_on_all(best.candidate, data.take(used)), names)
         steps.advance()
     of_data = summarise_data(data, y_true, names, len(rows), source, input_scale)
     settings = Settings(

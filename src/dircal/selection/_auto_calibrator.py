@@ -11,17 +11,20 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.stats.paired import PairedDifference, paired_difference
-from dircal._typing import FloatArray, InputScale, LabelArray
+from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import (
+    AbstractCalibrator,
     BayesianDirichletCalibrator,
+    Fitted,
+    FitWarning,
     IdentityCalibrator,
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.calibrators._base import AbstractCalibrator, Complaint
-from dircal.selection._base import check_calibrator, losses_of, take_rows
-from dircal.selection._one_map_base import AbstractOneMap
-from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
+from dircal.maps import CalibrationMap
+from dircal.selection._base import check_calibrator, losses_of
+from dircal.selection._one_map import OneMapMixin
+from dircal.selection._splits import Split, check_cv, splits_to_choose_by
 from dircal.validation import LabelledScores
 
 __all__ = ["AutoCalibrator"]
@@ -31,7 +34,7 @@ __all__ = ["AutoCalibrator"]
 _STANDARD_ERRORS = 0.5
 
 
-class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
+class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     r"""Chooses among calibrators by what they do to rows that they were not fitted on.
 
     The simplest one wins that is not really worse than the best. So uncalibrated probabilities
@@ -69,6 +72,9 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
         Label of each column of `X`.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -140,7 +146,7 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
             "which has no matrix to tell of. Ask `calibrator_` for what it has."
         )
 
-    def _check_parameters(self) -> None:
+    def _check_options(self) -> None:
         check_cv(self.cv)
         if self.calibrators is None:
             return
@@ -155,7 +161,7 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
                 "Leave it at None for the default ones."
             )
         for each in self.calibrators:
-            check_calibrator(each)._check_all_parameters()
+            check_calibrator(each)._check_parameters()
             if each.input_scale != self.input_scale:
                 raise ValueError(
                     f"`calibrators` must all read what `input_scale` says, "
@@ -185,7 +191,7 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
                 )
         return [clone(each) for each in self.calibrators]
 
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
+    def _fit(self, data: LabelledScores) -> Fitted:
         candidates = self._candidates(len(data.classes))
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         held_out = np.concatenate([rows for _, rows in splits])
@@ -202,24 +208,37 @@ class AutoCalibrator(AbstractOneMap, AbstractCalibrator):
         ]
         chosen = close.index(True)
         names = _names(candidates)
-        return {
-            "calibrator_": candidates[chosen]._fit_checked(data),
-            "choice_": names[chosen],
-            "table_": {
-                "calibrator": names,
-                "log_loss": [judge.mean(each) for each in losses],
-                "difference": [d.mean for d in from_best],
-                "standard_error": [d.standard_error for d in from_best],
-                "harm": harm,
-            },
-            "probability_of_harm_": harm[chosen],
+        table = {
+            "calibrator": names,
+            "log_loss": [judge.mean(each) for each in losses],
+            "difference": [d.mean for d in from_best],
+            "standard_error": [d.standard_error for d in from_best],
+            "harm": harm,
         }
+        return Fitted(
+            None,
+            {
+                "calibrator_": candidates[chosen]._fit_checked(data),
+                "choice_": names[chosen],
+                "table_": table,
+                "probability_of_harm_": harm[chosen],
+            },
+        )
 
-    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
-        return self.calibrator_._apply(inputs, column_classes)
+    @property
+    def map_(self) -> CalibrationMap:  # type: ignore[override]
+        """The map of the calibrator that was chosen."""
+        return self.calibrator_.map_
 
-    def _complaints(self) -> list[Complaint]:
-        return self.calibrator_._complaints()
+    def _fit_warnings(self) -> list[FitWarning]:
+        return self.calibrator_._fit_warnings()
+
+    def _check_fitted(self) -> None:
+        for name in ("input_scale", "classes_", "column_classes_", "n_features_in_"):
+            if not np.array_equal(getattr(self.calibrator_, name), getattr(self, name)):
+                raise ValueError(f"`calibrator_` has another `{name}`")
+        if self.choice_ not in self.table_["calibrator"]:
+            raise ValueError("`choice_` is no entry of `table_`")
 
 
 class _Judge:
@@ -256,9 +275,7 @@ def _cross_fitted(
     """Losses of the rows that were kept back, in the order of the folds."""
     return np.concatenate(
         [
-            losses_of(
-                clone(candidate)._fit_checked(take_rows(data, fitting)), take_rows(data, scoring)
-            )
+            losses_of(clone(candidate)._fit_checked(data.take(fitting)), data.take(scoring))
             for fitting, scoring in splits
         ]
     )

@@ -1,35 +1,47 @@
 """What calibrators that hold another calibrator share."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dircal._core.data.losses import log_losses
-from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._base import AbstractCalibrator
+from dircal._typing import FloatArray, InputScale
+from dircal.calibrators import AbstractCalibrator
+from dircal.maps import CalibrationMap
 from dircal.validation import LabelledScores
 
-__all__ = ["AbstractHolder", "check_calibrator", "losses_of", "mean_of_members", "take_rows"]
+__all__ = [
+    "AbstractMetaCalibrator",
+    "check_calibrator",
+    "check_members",
+    "losses_of",
+    "mean_of_members",
+]
 
 
-class AbstractHolder(AbstractCalibrator):
-    """A calibrator made of others of one kind; it reads what they read."""
+class AbstractMetaCalibrator(AbstractCalibrator):
+    """A calibrator made of others of one kind; it reads what they read, and its map is theirs."""
 
     calibrator: Any
 
     @property
-    def input_scale(self) -> InputScale:
+    def input_scale(self) -> InputScale:  # type: ignore[override]
         """Scale that the calibrator inside reads."""
         scale: InputScale = check_calibrator(self.calibrator).input_scale
         return scale
 
     @property
-    def classes(self) -> Iterable[Any] | None:
+    def classes(self) -> Iterable[Any] | None:  # type: ignore[override]
         """Label of each column, as the calibrator inside was told."""
         classes: Iterable[Any] | None = check_calibrator(self.calibrator).classes
         return classes
+
+    @property
+    @abstractmethod
+    def map_(self) -> CalibrationMap:  # type: ignore[override]
+        """The fitted map, made of those of the members."""
 
 
 def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCalibrator:
@@ -43,20 +55,22 @@ def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCal
     return value
 
 
-def take_rows(data: LabelledScores, rows: IntArray | slice) -> LabelledScores:
-    """Some of the rows, in the order given; the classes stay all of them."""
-    weight = data.sample_weight
-    return replace(
-        data,
-        inputs=data.inputs[rows],
-        labels=data.labels[rows],
-        sample_weight=None if weight is None else weight[rows],
-    )
+def check_members(meta: Any) -> None:
+    """Members are of the kind that the meta-estimator was told, and read the same scale."""
+    for i, member in enumerate(meta.calibrators_):
+        if type(member) is not type(meta.calibrator):
+            wanted = type(meta.calibrator).__name__
+            raise ValueError(f"`calibrators_[{i}]` must be a {wanted}; got {member!r:.60}")
+        if member.input_scale != meta.input_scale:
+            raise ValueError(
+                f"`calibrators_[{i}]` must have input_scale={meta.input_scale!r}; got "
+                f"{member.input_scale!r}"
+            )
 
 
 def losses_of(fitted: AbstractCalibrator, data: LabelledScores) -> FloatArray:
     """Log-loss (n,) of each row."""
-    return log_losses(fitted._apply(data.inputs, data.column_classes).T, data.labels)
+    return log_losses(fitted._predict_checked(data).T, data.labels)
 
 
 def mean_of_members(outputs: Iterable[FloatArray]) -> FloatArray:

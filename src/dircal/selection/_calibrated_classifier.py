@@ -12,12 +12,12 @@ from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
-from dircal.selection._scores_base import join_classes, known_classes, scores_of
-from dircal.selection._splits_base import (
+from dircal.selection._scores import join_classes, known_classes, scores_of
+from dircal.selection._splits import (
     Split,
     check_cv,
     deal_within_classes,
@@ -44,7 +44,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     Parameters
     ----------
-    classifier : classifier, or function with ``scheme="prefit"``
+    estimator : classifier, or function with ``scheme="prefit"``
         Any classifier with `predict_proba`, or with `decision_function` where the calibrator reads
         logits. With ``scheme="prefit"`` also a function from rows to probabilities, or a booster
         whose `predict` gives them.
@@ -65,7 +65,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     ----------
     classes_ : array of shape (n_classes,)
         Labels, sorted.
-    classifiers_ : list
+    estimators_ : list
         The trained classifiers: one for each fold, or one.
     calibrators_ : list of calibrators
         The fitted calibrators that belong to them.
@@ -114,15 +114,21 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     True
     """
 
+    classes_: LabelArray
+    estimators_: list[Any]
+    calibrators_: list[Any]
+    n_features_in_: int
+    feature_names_in_: LabelArray
+
     def __init__(
         self,
-        classifier: Any,
+        estimator: Any,
         calibrator: Any = None,
         *,
         cv: Any = 3,
         scheme: Literal["ensemble", "out_of_fold", "prefit"] = "ensemble",
     ) -> None:
-        self.classifier = classifier
+        self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
         self.scheme = scheme
@@ -157,13 +163,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
         check_cv(self.cv)
         if self.scheme != "prefit":
-            _check_trainable(self.classifier)
+            _check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
-        check_calibrator(calibrator)
+        check_calibrator(calibrator)._check_parameters()
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
-        task = _Task(self.classifier, calibrator, X, labels, weight)
+        task = _Task(self.estimator, calibrator, X, labels, weight)
         if self.scheme == "prefit":
             pairs = [task.prefit()]
         else:
@@ -175,14 +181,14 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             else:
                 pairs = [task.out_of_fold(splits, classes)]
         # Folds that say the same say it once.
-        told = dict.fromkeys(complaint for _, fitted in pairs for complaint in fitted._complaints())
-        self.classifiers_ = [classifier for classifier, _ in pairs]
+        told = dict.fromkeys(warning for _, fitted in pairs for warning in fitted._fit_warnings())
+        self.estimators_ = [estimator for estimator, _ in pairs]
         self.calibrators_ = [fitted for _, fitted in pairs]
         self.classes_ = self.calibrators_[0].classes_
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-            if hasattr(self.classifiers_[0], name):
-                setattr(self, name, getattr(self.classifiers_[0], name))
+            if hasattr(self.estimators_[0], name):
+                setattr(self, name, getattr(self.estimators_[0], name))
         for message, category in told:
             warn(message, category)
         return self
@@ -201,7 +207,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             Rows sum to one; columns follow ``classes_``.
         """
         check_is_fitted(self)
-        pairs = zip(self.classifiers_, self.calibrators_, strict=True)
+        pairs = zip(self.estimators_, self.calibrators_, strict=True)
         return mean_of_members(
             calibrator.predict_proba(
                 scores_of(classifier, X, calibrator.input_scale, calibrator.column_classes_)
@@ -226,10 +232,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
 
+    def _check_fitted(self) -> None:
+        for i, member in enumerate(self.calibrators_):
+            if not np.array_equal(check_calibrator(member).classes_, self.classes_):
+                raise ValueError(f"`calibrators_[{i}].classes_` must be that of the whole")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        if isinstance(self.classifier, BaseEstimator):
-            inner = get_tags(self.classifier)
+        if isinstance(self.estimator, BaseEstimator):
+            inner = get_tags(self.estimator)
             tags.input_tags = inner.input_tags
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         if isinstance(self.calibrator, AbstractCalibrator):
@@ -242,7 +253,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 class _Task:
     """What is to be trained and calibrated, and on which rows."""
 
-    classifier: Any
+    estimator: Any
     calibrator: AbstractCalibrator
     X: Any
     labels: LabelArray
@@ -269,13 +280,13 @@ class _Task:
 
     def prefit(self) -> tuple[Any, AbstractCalibrator]:
         """The classifier as it is, and a calibrator fitted on all rows."""
-        known = known_classes(self.classifier)
+        known = known_classes(self.estimator)
         if known is None:
             classes = self.calibrator.classes
         else:
             classes = join_classes(known, self.labels[self.used])
-        scores = self._scores(self.classifier, self.used, classes)
-        return self.classifier, self._calibrate(scores, self.used, classes)
+        scores = self._scores(self.estimator, self.used, classes)
+        return self.estimator, self._calibrate(scores, self.used, classes)
 
     def pair(
         self, training: npt.NDArray[np.intp], kept_back: npt.NDArray[np.intp], classes: LabelArray
@@ -295,11 +306,9 @@ class _Task:
         return self._train(self.used), calibrator
 
     def _train(self, rows: npt.NDArray[np.intp]) -> Any:
-        name = None if self.weight is None else _name_of_weight(self.classifier)
+        name = None if self.weight is None else _name_of_weight(self.estimator)
         options = {} if name is None else {name: self.weight[rows]}  # type: ignore[index]
-        return clone(self.classifier).fit(
-            _safe_indexing(self.X, rows), self.labels[rows], **options
-        )
+        return clone(self.estimator).fit(_safe_indexing(self.X, rows), self.labels[rows], **options)
 
     def _scores(
         self, classifier: Any, rows: npt.NDArray[np.intp], classes: Iterable[Any] | None
@@ -332,7 +341,7 @@ def _check_trainable(classifier: object) -> None:
     if is_class or not hasattr(classifier, "fit"):
         what = f"the class {classifier.__name__}" if is_class else repr(classifier)  # type: ignore[attr-defined]
         raise ValueError(
-            f"`classifier` must be a classifier that can be trained, with `fit`; got {what}. Pass "
+            f"`estimator` must be a classifier that can be trained, with `fit`; got {what}. Pass "
             "for example LogisticRegression(), or scheme='prefit' with a model that is ready."
         )
 

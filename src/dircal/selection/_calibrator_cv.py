@@ -2,10 +2,10 @@
 
 import numbers
 import time
+from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
@@ -13,25 +13,28 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._progress import Progress
-from dircal._typing import FloatArray, LabelArray
-from dircal.calibrators._base import AbstractCalibrator, Complaint
+from dircal._typing import FloatArray
+from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
 from dircal.exceptions import GridEdgeWarning
+from dircal.maps import CalibrationMap, mean_of_maps
 from dircal.selection._base import (
-    AbstractHolder,
+    AbstractMetaCalibrator,
     check_calibrator,
+    check_members,
     losses_of,
-    mean_of_members,
-    take_rows,
 )
-from dircal.selection._grids_base import GRIDS, named_grid
-from dircal.selection._one_map_base import AbstractOneMap
-from dircal.selection._splits_base import Split, check_cv, splits_to_choose_by
+from dircal.selection._grids import GRIDS, named_grid
+from dircal.selection._one_map import OneMapMixin
+from dircal.selection._splits import Split, check_cv, splits_to_choose_by
 from dircal.validation import Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
 
+# Maps of a search are kept up to this size; of larger ones the best is fitted again.
+_KEPT_BYTES = 2**28
 
-class CalibratorCV(AbstractOneMap, AbstractHolder):
+
+class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     r"""A calibrator whose hyperparameters are chosen by cross-validation.
 
     Every setting of the grid is fitted on some rows and judged by its log-loss on others. The maps
@@ -71,6 +74,9 @@ class CalibratorCV(AbstractOneMap, AbstractHolder):
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
         Label of each column of `X`.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -111,6 +117,13 @@ class CalibratorCV(AbstractOneMap, AbstractHolder):
     (500, 3)
     """
 
+    calibrators_: list[Any]
+    best_index_: int
+    best_params_: dict[str, Any]
+    best_score_: float
+    cv_results_: dict[str, Any]
+    n_splits_: int
+
     def __init__(
         self,
         calibrator: Any,
@@ -139,34 +152,52 @@ class CalibratorCV(AbstractOneMap, AbstractHolder):
             return self.calibrators_[0]
         return _refuse_average(len(self.calibrators_))
 
-    def _check_parameters(self) -> None:
-        check_calibrator(self.calibrator)
+    def _check_options(self) -> None:
+        check_calibrator(self.calibrator)._check_parameters()
         check_option("combine", self.combine, ("average", "refit"))
         check_cv(self.cv)
         if isinstance(self.param_grid, str):
             check_option("param_grid", self.param_grid, GRIDS)
 
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
-        settings = self._settings(len(data.classes))
-        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
-        results = self._search(data, splits, settings)
-        best = int(np.argmax(results["mean_test_score"]))
-        average = self.combine == "average"
-        parts = [take_rows(data, rows) for rows, _ in splits] if average else [data]
-        return {
-            "calibrators_": [
-                clone(self.calibrator).set_params(**settings[best])._fit_checked(part)
-                for part in parts
-            ],
-            "best_index_": best,
-            "best_params_": settings[best],
-            "best_score_": float(results["mean_test_score"][best]),
-            "cv_results_": results,
-            "n_splits_": len(splits),
-        }
+    @property
+    def map_(self) -> CalibrationMap:  # type: ignore[override]
+        """The mean of the maps of the folds, or the one map of all rows."""
+        return mean_of_maps([member.map_ for member in self.calibrators_])
 
-    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
-        return mean_of_members(one._apply(inputs, column_classes) for one in self.calibrators_)
+    def _fit(self, data: LabelledScores) -> Fitted:
+        settings = self._settings(len(data.classes))
+        for setting in settings:
+            clone(self.calibrator).set_params(**setting)._check_parameters()
+        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
+        search = self._search(data, splits, settings)
+        best = int(np.argmax(search.results["mean_test_score"]))
+        if self.combine == "average":
+            members = [
+                self._member(search.fitted[fold][best], data.take(rows), settings[best])
+                for fold, (rows, _) in enumerate(splits)
+            ]
+        else:
+            members = [self._member(None, data, settings[best])]
+        return Fitted(
+            None,
+            {
+                "calibrators_": members,
+                "best_index_": best,
+                "best_params_": settings[best],
+                "best_score_": float(search.results["mean_test_score"][best]),
+                "cv_results_": search.results,
+                "n_splits_": len(splits),
+            },
+        )
+
+    def _member(
+        self, found: AbstractCalibrator | None, data: LabelledScores, setting: dict[str, Any]
+    ) -> AbstractCalibrator:
+        """The fit of the search made exact, or a new one where it was not kept."""
+        if found is not None:
+            return found._refine(data)
+        fresh: AbstractCalibrator = clone(self.calibrator).set_params(**setting)
+        return fresh._fit_checked(data)
 
     def _settings(self, n_classes: int) -> list[dict[str, Any]]:
         """Every combination of the grid, in its order."""
@@ -197,25 +228,28 @@ class CalibratorCV(AbstractOneMap, AbstractHolder):
 
     def _search(
         self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        """The table of results: minus the held-out log-loss of every setting in every fold."""
+    ) -> "_Search":
+        """Fit every setting in every fold: minus the held-out log-loss, and the fits themselves."""
         scores, seconds = np.empty((2, len(splits), len(settings)))
+        keep = self.combine == "average" and _is_small(len(data.classes), scores.size)
+        fitted: list[list[AbstractCalibrator | None]] = [[None] * len(settings) for _ in splits]
         with Progress("Choosing", scores.size, "fits") as progress:
             for fold, (fitting, scoring) in enumerate(splits):
-                held_out = take_rows(data, scoring)
+                held_out = data.take(scoring)
                 began = time.perf_counter()
-                fits = self.calibrator._fit_settings(take_rows(data, fitting), settings)
+                fits = self.calibrator._fit_settings(data.take(fitting), settings)
                 for i, candidate in fits:
                     seconds[fold, i] = time.perf_counter() - began
                     scores[fold, i] = -_log_loss(candidate, held_out)
+                    fitted[fold][i] = candidate if keep else None
                     progress.advance(1)
                     began = time.perf_counter()
-        return _as_results(settings, scores, seconds)
+        return _Search(_as_results(settings, scores, seconds), fitted)
 
-    def _complaints(self) -> list[Complaint]:
+    def _fit_warnings(self) -> list[FitWarning]:
         # Folds that say the same say it once.
-        told = [complaint for one in self.calibrators_ for complaint in one._complaints()]
-        complaints = list(dict.fromkeys(told))
+        told = [warning for one in self.calibrators_ for warning in one._fit_warnings()]
+        found = list(dict.fromkeys(told))
         edges = []
         for name, best in self.best_params_.items():
             values = [setting.get(name) for setting in self.cv_results_["params"]]
@@ -231,8 +265,30 @@ class CalibratorCV(AbstractOneMap, AbstractHolder):
                 f"CalibratorCV chose {' and '.join(edges)} in `param_grid`: a better one may lie "
                 "beyond. Extend the grid on that side, or accept it knowingly."
             )
-            complaints.append((message, GridEdgeWarning))
-        return complaints
+            found.append((message, GridEdgeWarning))
+        return found
+
+    def _check_fitted(self) -> None:
+        check_members(self)
+        if not self.best_index_ < len(self.cv_results_["params"]):
+            raise ValueError("`best_index_` is no row of `cv_results_`")
+        for member in self.calibrators_:
+            for name in ("classes_", "column_classes_", "n_features_in_"):
+                if not np.array_equal(getattr(member, name), getattr(self, name)):
+                    raise ValueError(f"`calibrators_` have another `{name}`")
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The table of results, and the fits by fold and setting where they were kept."""
+
+    results: dict[str, Any]
+    fitted: list[list[AbstractCalibrator | None]]
+
+
+def _is_small(n_classes: int, n_fits: int) -> bool:
+    """Whether so many maps can be kept until the best is known."""
+    return 8 * n_classes * (n_classes + 1) * n_fits <= _KEPT_BYTES
 
 
 def _refuse_average(n_members: int) -> NoReturn:

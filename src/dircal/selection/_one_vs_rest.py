@@ -1,24 +1,17 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from dircal._core.data.chunks import Reader, row_slices
-from dircal._core.data.simplex import (
-    as_given,
-    normalise,
-    rest_of_logits,
-    rest_of_proba,
-    sums_of_columns,
-)
-from dircal._typing import FloatArray, LabelArray
-from dircal.calibrators._base import Complaint, column_order
+from dircal._core.data.simplex import ROUNDING, rest_of_logits, rest_of_proba
+from dircal._typing import FloatArray
+from dircal.calibrators import Fitted, FitWarning
 from dircal.exceptions import DircalWarning
-from dircal.selection._base import AbstractHolder, check_calibrator
+from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
+from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
 from dircal.validation import LabelledScores, show
 
 __all__ = ["OneVsRestCalibrator"]
@@ -29,7 +22,7 @@ _BOTH = np.array([0, 1])
 _NUMBERS = 2**24
 
 
-class OneVsRestCalibrator(AbstractHolder):
+class OneVsRestCalibrator(AbstractMetaCalibrator):
     r"""A calibrator of two classes, applied to each class against the rest.
 
     Parameters
@@ -48,6 +41,9 @@ class OneVsRestCalibrator(AbstractHolder):
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
         Label of each column of `X`.
+    map_ : CalibrationMap
+        The fitted map as a value: steps from columns to probabilities. It can be called, compared,
+        pickled and printed.
     n_features_in_ : int
         Number of columns of `X`.
 
@@ -93,72 +89,69 @@ class OneVsRestCalibrator(AbstractHolder):
     def __init__(self, calibrator: Any) -> None:
         self.calibrator = calibrator
 
-    def _check_parameters(self) -> None:
-        check_calibrator(self.calibrator)
+    @property
+    def map_(self) -> CalibrationMap:  # type: ignore[override]
+        """The maps of all classes, divided by their sum."""
+        columns = column_steps(self.column_classes_, self.n_features_in_, self.input_scale)
+        members = tuple(member.map_ for member in self.calibrators_)
+        steps = (*columns, *self._score_steps(), OneVsRest(members, self.input_scale))
+        return CalibrationMap(self.n_features_in_, steps)
 
-    def _find(self, data: LabelledScores) -> dict[str, Any]:
-        labels, weight = data.labels, data.sample_weight
-        at_once = max(1, _NUMBERS // (2 * len(labels)))
+    def _score_steps(self) -> tuple[AbstractStep, ...]:
+        return () if self.input_scale == "logit" else (Normalise(ROUNDING),)
+
+    def _check_options(self) -> None:
+        check_calibrator(self.calibrator)._check_parameters()
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        columns = column_steps(data.column_classes, data.shape[1], self.input_scale)
+        read = CalibrationMap(data.shape[1], (*columns, *self._score_steps())).read
+        at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
-            for pair in self._pairs(data, slice(first, first + at_once)):
-                own = (labels == len(calibrators)).astype(np.uint8)
-                alone = LabelledScores(pair.T, own, weight, _BOTH, _BOTH, None, 2)
+            for pair in self._pairs(data, read, slice(first, first + at_once)):
+                own = (data.labels == len(calibrators)).astype(np.uint8)
+                alone = LabelledScores(pair.T, own, data.sample_weight, _BOTH, _BOTH, None, 2)
                 calibrators.append(clone(self.calibrator)._fit_checked(alone))
-        return {"calibrators_": calibrators}
+        return Fitted(None, {"calibrators_": calibrators})
 
-    def _pairs(self, data: LabelledScores, chosen: slice) -> FloatArray:
+    def _pairs(self, data: LabelledScores, read: Reader, chosen: slice) -> FloatArray:
         """The rest and the class itself (c, 2, n), for the chosen classes.
 
         Rows of weight zero stay, since a calibrator may count rows, but whatever they hold gives
         way to what can be computed with.
         """
-        read, rest_of = self._reader(data.column_classes), self._rest_of()
-        n_rows, n_classes = data.inputs.shape
-        harmless = 0.0 if self.input_scale == "logit" else 1.0 / n_classes
-        pairs = np.empty((len(range(n_classes)[chosen]), 2, n_rows))
-        for part in row_slices((n_rows, n_classes)):
-            inputs = data.inputs[part]
+        rest_of = rest_of_logits if self.input_scale == "logit" else rest_of_proba
+        pairs = np.empty((len(range(data.shape[1])[chosen]), 2, data.shape[0]))
+        for part in row_slices(data.shape):
+            inputs = data.rows(part)
             if data.sample_weight is not None:
-                inputs = np.where(data.sample_weight[part, None] > 0, inputs, harmless)
+                inputs = np.where(data.sample_weight[part, None] > 0, inputs, 1.0 / data.shape[1])
             block = read(inputs)
             pairs[:, 1, part] = block[chosen]
             pairs[:, 0, part] = rest_of(block)[chosen]
         return pairs
 
-    def _rest_of(self) -> Callable[[FloatArray], FloatArray]:
-        return rest_of_logits if self.input_scale == "logit" else rest_of_proba
+    def _check_fitted(self) -> None:
+        check_members(self)
+        if len(self.calibrators_) != len(self.classes_):
+            raise ValueError("it needs a calibrator for each class")
+        for member in self.calibrators_:
+            if not np.array_equal(member.classes_, _BOTH) or member.n_features_in_ != 2:
+                raise ValueError("`calibrators_` need the classes 0 and 1, in two columns")
 
-    def _reader(self, column_classes: LabelArray) -> Reader:
-        transform = None if self.input_scale == "logit" else as_given
-        return Reader(transform, column_order(column_classes))
-
-    def _apply(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
-        read, rest_of = self._reader(column_classes), self._rest_of()
-        proba = np.empty(inputs.shape)
-        # Every calibrator is called for each chunk, so few large ones are better than many.
-        for part in row_slices(inputs.shape, max(1, _NUMBERS // (4 * inputs.shape[1]))):
-            scores = read(inputs[part])
-            rest = rest_of(scores)
-            for j, one in enumerate(self.calibrators_):
-                scores[j] = one._apply(np.stack([rest[j], scores[j]]).T, _BOTH)[:, 1]
-            sums = sums_of_columns(scores)
-            scores[:, sums == 0.0] = 1.0
-            proba[part] = normalise(scores).T
-        return proba
-
-    def _complaints(self) -> list[Complaint]:
+    def _fit_warnings(self) -> list[FitWarning]:
         """One of each kind for all classes, in the words of the first that has it."""
         by_kind: dict[type[DircalWarning], list[tuple[int, str]]] = {}
         for j, one in enumerate(self.calibrators_):
-            for message, kind in one._complaints():
+            for message, kind in one._fit_warnings():
                 by_kind.setdefault(kind, []).append((j, message))
-        complaints = []
+        warnings = []
         for kind, found in by_kind.items():
             which = self.classes_[sorted({j for j, _ in found})]
             words = (
                 f"{found[0][1]} (One class against the rest; it concerns {len(which)} of "
                 f"{len(self.classes_)} classes: {show(which)}.)"
             )
-            complaints.append((words, kind))
-        return complaints
+            warnings.append((words, kind))
+        return warnings

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dircal._core.data.chunks import row_slices
+from dircal._core.data.chunks import ArraySource, Reader, row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.validation._columns import (
@@ -55,19 +55,49 @@ LARGEST = 1e100
 class LabelledScores:
     """What `fit` and the measures work on.
 
-    ``inputs`` (n, k) are as given, of any float type and possibly mapped from a file;
-    ``column_classes`` (k,) is the label of each of its columns, ``classes`` the same sorted;
-    ``labels`` (n,) index ``classes``; ``feature_names`` are those of a data frame; ``n_features``
-    is 1 where a single column was given, and k otherwise.
+    ``matrix`` is as given, of any float type and possibly mapped from a file; ``picked`` (n,) are
+    the rows of it that are meant, None for all, so that folds need no copies. ``column_classes``
+    (k,) is the label of each of its columns, ``classes`` the same sorted; ``labels`` (n,) index
+    ``classes``; ``feature_names`` are those of a data frame; ``n_features`` is 1 where a single
+    column was given, and k otherwise.
     """
 
-    inputs: npt.NDArray[Any]
+    matrix: npt.NDArray[Any]
     labels: IntArray
     sample_weight: FloatArray | None
     classes: LabelArray
     column_classes: LabelArray
     feature_names: LabelArray | None
     n_features: int
+    picked: IntArray | None = None
+
+    @property
+    def inputs(self) -> npt.NDArray[Any]:
+        """The scores (n, k); a copy where some of the rows are picked."""
+        return self.matrix if self.picked is None else self.matrix[self.picked]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return len(self.labels), int(self.matrix.shape[1])
+
+    def rows(self, part: slice) -> npt.NDArray[Any]:
+        """Some of the scores, by their places."""
+        return self.matrix[part if self.picked is None else self.picked[part]]
+
+    def take(self, rows: IntArray) -> "LabelledScores":
+        """Some of the rows, in the order given; the classes stay all of them."""
+        weight = self.sample_weight
+        return replace(
+            self,
+            labels=self.labels[rows],
+            sample_weight=None if weight is None else weight[rows],
+            picked=rows if self.picked is None else self.picked[rows],
+        )
+
+    def source(self, read: Reader) -> ArraySource:
+        """The rows as a source of chunks, with ``read`` to make scores of them."""
+        return ArraySource(self.matrix, self.labels, self.sample_weight, read, self.picked)
 
 
 def check_fit(
@@ -145,9 +175,8 @@ def check_scores(
             f"`X` has {inputs.shape[1]} features, but the calibrator was fitted with "
             f"{n_features} features as input: {expected}. Pass the columns it was fitted on."
         )
-    if n_features == 1:
-        inputs = two_columns(inputs, None, input_scale)
-    check_values(inputs, None, input_scale, FITTING)
+    whole = two_columns(inputs, None, input_scale) if n_features == 1 else inputs
+    check_values(whole, None, input_scale, FITTING)
     if names is None:
         return inputs, column_classes
     match = match_one if n_features == 1 else match_names

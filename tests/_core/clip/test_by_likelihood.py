@@ -1,22 +1,25 @@
 import numpy as np
 import pytest
 
-from dircal._core.clip.by_likelihood import FLOORS, learn_floor
-from dircal._core.data.chunks import Reader, Rows, Source
-from dircal._core.data.simplex import TINY, log_probability
-from dircal._core.model.objective import Objective
+from dircal._core.clip.by_likelihood import CLIPS, learn_clip
+from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.simplex import TINY
+from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import no_penalty
 from dircal._core.model.structure import Scalar
 from dircal._core.optim.temperature import fit_temperature
 from dircal._core.stats.paired import paired_difference
+from dircal.maps import CalibrationMap, LogProbability, Normalise
+
+READ = CalibrationMap(2, (Normalise(), LogProbability())).read
 
 
 def rows_of(proba, y, sample_weight=None):
-    return Rows(Source(proba, y, sample_weight, Reader(log_probability)))
+    return Rows(ArraySource(proba, y, sample_weight, READ))
 
 
 def learned(proba, y, sample_weight=None):
-    return learn_floor(rows_of(proba, y, sample_weight), max_iter=50).floor
+    return learn_clip(rows_of(proba, y, sample_weight), max_iter=50).clip
 
 
 @pytest.fixture
@@ -30,12 +33,12 @@ def counts():
 
 
 def test_grid_goes_down_to_the_value_of_the_paper():
-    assert FLOORS[-1] == TINY == np.finfo(float).tiny
-    assert list(FLOORS) == sorted(FLOORS, reverse=True)
-    assert FLOORS[0] == 3e-2
+    assert CLIPS[-1] == TINY == np.finfo(float).tiny
+    assert list(CLIPS) == sorted(CLIPS, reverse=True)
+    assert CLIPS[0] == 3e-2
 
 
-def test_without_small_values_the_smallest_floor_is_kept(vectors):
+def test_without_small_values_the_smallest_clip_is_kept(vectors):
     assert vectors.proba.min() > 1e-3
     assert learned(vectors.proba, vectors.y) == TINY
 
@@ -53,14 +56,14 @@ def test_zeros_that_are_sometimes_wrong_are_lifted(counts):
     proba, y = counts
     hits = (proba[np.arange(len(y)), y] == 0).mean()
     assert 0.0 < hits < 0.2
-    floor = learned(proba, y)
-    assert floor >= 1e-3
+    clip = learned(proba, y)
+    assert clip >= 1e-3
     rows = rows_of(proba, y)
 
     def loss(value):
-        return fit_temperature(rows.with_floor(value), tol=1e-10, max_iter=50).solution.loss
+        return fit_temperature(rows.with_clip(value), tol=1e-10, max_iter=50).solution.loss
 
-    assert loss(floor) < 0.9 * loss(1e-12) < loss(TINY)
+    assert loss(clip) < 0.9 * loss(1e-12) < loss(TINY)
 
 
 def test_zeros_that_were_never_wrong_are_not_called_impossible(counts):
@@ -82,7 +85,7 @@ def test_weights_that_are_shares_of_one(counts):
     assert learned(proba, y, shares) == learned(proba, y)
 
 
-def test_floors_above_one_over_k_are_not_tried():
+def test_clips_above_one_over_k_are_not_tried():
     # 40 classes: 3e-2 exceeds 1/40. One class in a row has everything, and is wrong half the time.
     rng = np.random.default_rng(0)
     y = rng.integers(0, 40, 400)
@@ -90,13 +93,13 @@ def test_floors_above_one_over_k_are_not_tried():
     assert learned(np.eye(40)[guess], y) <= 1 / 40
 
 
-def test_slope_and_passes_are_those_of_the_chosen_floor(counts):
+def test_slope_and_passes_are_those_of_the_chosen_clip(counts):
     proba, y = counts
     rows = rows_of(proba, y)
-    result = learn_floor(rows, max_iter=50)
-    objective = Objective(rows.with_floor(result.floor), Scalar(5), no_penalty(5))
-    best = fit_temperature(rows.with_floor(result.floor), tol=1e-12, max_iter=50)
-    near, _ = objective.loss_and_gradient(np.array([result.slope]))
+    result = learn_clip(rows, max_iter=50)
+    objective = Objective(Likelihood(rows.with_clip(result.clip), Scalar(5)), no_penalty(5))
+    best = fit_temperature(rows.with_clip(result.clip), tol=1e-12, max_iter=50)
+    near = objective.evaluate(np.array([result.slope])).loss
     assert near - best.solution.loss < 0.01 * best.solution.loss
     assert 0 < result.n_passes <= 25
 
@@ -117,9 +120,9 @@ def test_one_row_has_no_standard_error():
 def test_many_rows_start_from_the_slope_of_a_few(make_problem, monkeypatch):
     problem = make_problem(5, n=20_000, k=3, scale=6.0)
     rows = rows_of(problem.proba, problem.y)
-    guessed = learn_floor(rows, max_iter=50)
-    monkeypatch.setattr(Rows, "thinned", lambda self: None)
-    plain = learn_floor(rows, max_iter=50)
-    assert guessed.floor == plain.floor
+    guessed = learn_clip(rows, max_iter=50)
+    monkeypatch.setattr(Rows, "subsample", lambda self: None)
+    plain = learn_clip(rows, max_iter=50)
+    assert guessed.clip == plain.clip
     assert guessed.slope == pytest.approx(plain.slope, rel=2e-2)
     assert guessed.n_passes < plain.n_passes

@@ -56,45 +56,50 @@ def test_adjoint_is_the_transposed_jacobian(structure, rng):
 
 
 @each_structure
-def test_curvature_is_the_naive_sum_over_rows(structure, rng):
+def test_the_hessian_is_the_naive_sum_over_rows(structure, rng):
     m = 2500  # several blocks of the Hessian
     scores, weight = rng.normal(size=(K, m)), rng.random(m)
     proba = rng.dirichlet(np.ones(K), size=m).T
     J = jacobian(structure, scores)
     middle = np.einsum("im,ij->ijm", proba, np.eye(K)) - np.einsum("im,jm->ijm", proba, proba)
     naive = np.einsum("m,imp,ijm,jmq->pq", weight, J, middle, J, optimize=True)
-    curvature = structure.curvature(proba, weight, scores)
-    assert_allclose(curvature, naive, rtol=1e-10, atol=1e-10)
+    hessian = structure.hessian(proba, weight, scores)
+    assert_allclose(hessian, naive, rtol=1e-10, atol=1e-10)
 
-    sketch = structure.sketch(proba, weight, scores)
-    assert_allclose(sketch.second, np.diagonal(naive), rtol=1e-10)
-    assert sketch.first.shape == structure.owner.shape == (structure.n_params,)
+    moments = structure.hessian_moments(proba, weight, scores)
+    assert_allclose(moments.second, np.diagonal(naive), rtol=1e-10)
+    assert moments.first.shape == structure.param_class.shape == (structure.n_params,)
 
 
 @each_structure
-def test_a_sketch_adds_up_and_has_no_single_sums(structure, rng):
+def test_moments_add_up_and_has_no_single_sums(structure, rng):
     scores, weight = rng.normal(size=(K, 60)), rng.random(60)
     proba = rng.dirichlet(np.ones(K), size=60).T
-    whole = structure.sketch(proba, weight, scores)
-    parts = [structure.sketch(proba[:, at], weight[at], scores[:, at]) for at in FIRST_AND_REST]
-    added = parts[0] + parts[1]
-    small = structure.sketch(*(each.astype(np.float32) for each in (proba, weight, scores)))
+    whole = structure.hessian_moments(proba, weight, scores)
+    parts = [
+        structure.hessian_moments(proba[:, at], weight[at], scores[:, at]) for at in FIRST_AND_REST
+    ]
+    added = parts[0]
+    added += parts[1]
+    small = structure.hessian_moments(
+        *(each.astype(np.float32) for each in (proba, weight, scores))
+    )
     for name in ("first", "second", "coupling", "mass"):
         assert_allclose(getattr(added, name), getattr(whole, name), rtol=1e-10)
         assert_allclose(getattr(small, name), getattr(whole, name), rtol=1e-4, atol=1e-5)
         assert getattr(small, name).dtype == np.float64
-    assert added.least_doubt() == pytest.approx(whole.least_doubt())
+    assert added.least_bernoulli_variance() == pytest.approx(whole.least_bernoulli_variance())
 
 
 @each_structure
-def test_flat_directions_shift_all_logits_alike(structure, rng):
+def test_null_directions_shift_all_logits_alike(structure, rng):
     scores = rng.normal(size=(K, 7))
-    for shift in structure.flat:
+    for shift in structure.null_directions:
         step = np.zeros(structure.n_params)
         step[shift] = 1.0
         change = structure.logits(step, scores)
         assert_allclose(change, np.broadcast_to(change[0], change.shape), atol=1e-12)
-    assert len(structure.flat) == {"full": K + 1, "diagonal": 1}.get(
+    assert len(structure.null_directions) == {"full": K + 1, "diagonal": 1}.get(
         next(name for name, other in STRUCTURES.items() if other is structure), 0
     )
 
@@ -103,4 +108,4 @@ def test_variance_survives_a_large_offset():
     # The difference of two second moments would be 0 or negative here.
     scores = np.array([[1e9], [1e9 + 1.0]])
     proba = np.array([[0.5], [0.5]])
-    assert_allclose(Scalar(2).curvature(proba, np.ones(1), scores), [[0.25]])
+    assert_allclose(Scalar(2).hessian(proba, np.ones(1), scores), [[0.25]])

@@ -1,22 +1,28 @@
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
 
-from dircal._core.data.chunks import Reader, Rows, Source
-from dircal._core.data.simplex import TINY, log_probability
-from dircal._core.model.objective import Objective
+from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.simplex import TINY
+from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full
 from dircal._core.optim import newton as solve_module
+from dircal._core.optim import steps as steps_module
 from dircal._core.optim.newton import Status, minimise
+from dircal._core.optim.steps import NewtonCG
 from dircal._core.optim.temperature import fit_temperature
+from dircal.maps import CalibrationMap, LogProbability, Normalise
+
+READ = CalibrationMap(2, (Normalise(), LogProbability())).read
+READ_RAW = CalibrationMap(2, ()).read
 
 
 def rows_of(proba, y):
-    return Rows(Source(proba, y, None, Reader(log_probability)))
+    return Rows(ArraySource(proba, y, None, READ))
 
 
 def start_of(structure, slope=1.0):
@@ -35,10 +41,10 @@ def problem(make_problem):
 def test_both_ways_reach_the_optimum_of_a_general_solver(direct, penalty, problem, monkeypatch):
     monkeypatch.setattr(solve_module, "_DIRECT_PARAMS", 10**9 if direct else 0)
     structure = Full(4, 4)
-    objective = Objective(rows_of(problem.proba, problem.y), structure, penalty)
+    objective = Objective(Likelihood(rows_of(problem.proba, problem.y), structure), penalty)
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
     reference = minimize(
-        objective.loss_and_gradient,
+        lambda params: astuple(objective.evaluate(params))[:2],
         start_of(structure),
         jac=True,
         method="BFGS",
@@ -46,15 +52,18 @@ def test_both_ways_reach_the_optimum_of_a_general_solver(direct, penalty, proble
     )
     assert solution.status is Status.CONVERGED
     assert solution.loss == pytest.approx(reference.fun, abs=1e-11)
-    reached, gradient = objective.loss_and_gradient(solution.params)
-    assert solution.loss == pytest.approx(reached, abs=1e-11)
-    assert np.abs(gradient).max() < 1e-6
-    assert solution.n_passes > solution.n_iter
+    reached = objective.evaluate(solution.params)
+    assert solution.loss == pytest.approx(reached.loss, abs=1e-11)
+    assert np.abs(reached.gradient).max() < 1e-6
+    assert solution.n_passes > solution.n_iter == len(solution.history)
+    losses = [step.loss for step in solution.history]
+    assert losses == sorted(losses, reverse=True)
+    assert solution.history[-1].predicted_decrease <= 1e-12 < solution.history[0].predicted_decrease
 
 
 def test_unpenalised_columns_do_not_drift(problem):
     structure = Full(4, 4)
-    objective = Objective(rows_of(problem.proba, problem.y), structure, no_penalty(4))
+    objective = Objective(Likelihood(rows_of(problem.proba, problem.y), structure), no_penalty(4))
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
     sums = structure.unpack(solution.params).sum(axis=0)
     assert_allclose(sums, [1, 1, 1, 1, 0], atol=1e-9)
@@ -62,9 +71,11 @@ def test_unpenalised_columns_do_not_drift(problem):
 
 def test_separable_rows_have_their_optimum_at_infinity():
     proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
-    objective = Objective(rows_of(proba, np.array([0, 0, 1, 1])), Diagonal(2), no_penalty(2))
+    objective = Objective(
+        Likelihood(rows_of(proba, np.array([0, 0, 1, 1])), Diagonal(2)), no_penalty(2)
+    )
     solution = minimise(objective, start_of(Diagonal(2)), tol=1e-12, max_iter=100)
-    assert solution.status is Status.AT_INFINITY
+    assert solution.status is Status.SEPARATED
     assert np.isfinite(solution.params).all()
     assert solution.loss < 1e-5
 
@@ -75,18 +86,24 @@ def test_a_class_that_is_absent_goes_to_infinity_only_without_penalty(make_probl
     rows = rows_of(problem.proba, y)
     structure = Full(3, 3)
     free = minimise(
-        Objective(rows, structure, no_penalty(3)), start_of(structure), tol=1e-12, max_iter=100
+        Objective(Likelihood(rows, structure), no_penalty(3)),
+        start_of(structure),
+        tol=1e-12,
+        max_iter=100,
     )
-    assert free.status is Status.AT_INFINITY
+    assert free.status is Status.SEPARATED
     held = minimise(
-        Objective(rows, structure, l2(3, 1e-3)), start_of(structure), tol=1e-12, max_iter=100
+        Objective(Likelihood(rows, structure), l2(3, 1e-3)),
+        start_of(structure),
+        tol=1e-12,
+        max_iter=100,
     )
     assert held.status is Status.CONVERGED
 
 
 def test_the_limit_of_iterations_is_reported(problem):
     structure = Full(4, 4)
-    objective = Objective(rows_of(problem.proba, problem.y), structure, l2(4, 1e-3))
+    objective = Objective(Likelihood(rows_of(problem.proba, problem.y), structure), l2(4, 1e-3))
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=1)
     assert solution.status is Status.ITERATION_LIMIT
     assert solution.n_iter == 1
@@ -107,12 +124,12 @@ def test_columns_of_log_zero_do_not_stop_the_solver(lam):
     # The authors' Newton method stays at the identity here, with a loss of several nats.
     proba, y = zeros_problem()
     structure = Full(3, 3)
-    objective = Objective(rows_of(proba, y), structure, l2(3, lam))
+    objective = Objective(Likelihood(rows_of(proba, y), structure), l2(3, lam))
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
     from_zero = minimise(objective, np.zeros(12), tol=1e-12, max_iter=100)
     assert solution.status is from_zero.status is Status.CONVERGED
     assert solution.loss == pytest.approx(from_zero.loss, abs=1e-10)
-    assert solution.loss < objective.loss_and_gradient(start_of(structure))[0]
+    assert solution.loss < objective.evaluate(start_of(structure)).loss
     assert solution.loss < 1.1
 
 
@@ -128,7 +145,7 @@ def test_temperature_does_not_care_about_the_scale(scale, make_problem):
     problem = make_problem(5, n=500, k=5)
 
     def fit(logits):
-        rows = Rows(Source(logits, problem.y, None, Reader(None)))
+        rows = Rows(ArraySource(logits, problem.y, None, READ_RAW))
         return fit_temperature(rows, tol=1e-12, max_iter=50)
 
     scaled, plain = fit(problem.logits * scale), fit(problem.logits)
@@ -139,7 +156,7 @@ def test_temperature_does_not_care_about_the_scale(scale, make_problem):
 def test_temperature_where_every_row_is_right():
     proba = np.array([[0.9, 0.1], [0.4, 0.6]])
     fit = fit_temperature(rows_of(proba, np.array([0, 1])), tol=1e-12, max_iter=50)
-    assert fit.solution.status is Status.AT_INFINITY
+    assert fit.solution.status is Status.SEPARATED
     assert 10.0 < fit.slope < np.inf
 
 
@@ -147,7 +164,7 @@ def test_temperature_where_every_row_is_right():
 def test_temperature_where_the_scores_point_away(start):
     proba = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
     fit = fit_temperature(rows_of(proba, np.array([1, 0, 1])), tol=1e-12, max_iter=50, start=start)
-    assert fit.solution.status is Status.AT_INFINITY
+    assert fit.solution.status is Status.SEPARATED
     assert 0.0 < fit.slope < 1e-3
     assert fit.solution.loss == pytest.approx(np.log(2.0), abs=1e-5)
 
@@ -158,9 +175,9 @@ def test_temperature_of_uniform_rows_is_one():
     assert fit.solution.status is Status.CONVERGED
 
 
-def test_temperature_with_zeros_on_the_true_class_is_huge_with_the_floor_of_the_paper():
+def test_temperature_with_zeros_on_the_true_class_is_huge_with_the_clip_of_the_paper():
     proba, y = zeros_problem()
-    fit = fit_temperature(rows_of(proba, y).with_floor(TINY), tol=1e-12, max_iter=50)
+    fit = fit_temperature(rows_of(proba, y).with_clip(TINY), tol=1e-12, max_iter=50)
     assert fit.solution.status is Status.CONVERGED
     assert 1.0 / fit.slope > 50.0
     assert fit.solution.n_passes <= 15
@@ -190,15 +207,17 @@ def test_infinity_is_what_linear_programming_says(seed):
     proba /= proba.sum(axis=1, keepdims=True)
     y = (rng.uniform(0.2, 1.0) * np.log(proba) + rng.gumbel(size=proba.shape)).argmax(axis=1)
     structure = Full(k, k)
-    objective = Objective(rows_of(proba, y), structure, no_penalty(k))
+    objective = Objective(Likelihood(rows_of(proba, y), structure), no_penalty(k))
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
-    expected = Status.AT_INFINITY if is_separable(np.log(proba), y, k) else Status.CONVERGED
+    expected = Status.SEPARATED if is_separable(np.log(proba), y, k) else Status.CONVERGED
     assert solution.status is expected
 
 
 def test_a_penalised_optimum_is_finite_however_far():
     proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
-    objective = Objective(rows_of(proba, np.array([0, 0, 1, 1])), Full(2, 2), l2(2, 1e-9))
+    objective = Objective(
+        Likelihood(rows_of(proba, np.array([0, 0, 1, 1])), Full(2, 2)), l2(2, 1e-9)
+    )
     solution = minimise(objective, start_of(Full(2, 2)), tol=1e-12, max_iter=100)
     assert solution.status is Status.CONVERGED
 
@@ -211,9 +230,9 @@ def test_a_step_into_a_flat_direction_is_cut_short():
     proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     y = rng.choice(5, p=[0.6, 0.2, 0.1, 0.05, 0.05], size=n)
     structure = Full(k, k)
-    objective = Objective(rows_of(proba, y), structure, no_penalty(k))
+    objective = Objective(Likelihood(rows_of(proba, y), structure), no_penalty(k))
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
-    assert solution.status is Status.AT_INFINITY
+    assert solution.status is Status.SEPARATED
     assert solution.loss == pytest.approx(0.4922, abs=1e-4)
 
 
@@ -222,11 +241,11 @@ K_MANY = 40
 
 def odir_of(problem, *, chunk_rows=None, sample_weight=None):
     """Default ODIR with so many classes that steps come from products."""
-    source = Source(problem.proba, problem.y, sample_weight, Reader(log_probability), chunk_rows)
+    source = ArraySource(problem.proba, problem.y, sample_weight, READ, chunk_rows=chunk_rows)
     n = source.total_weight
     pairs = K_MANY * (K_MANY - 1)
     penalty = off_diagonal(K_MANY, pairs**2 / n, K_MANY**2 / n)
-    return Objective(Rows(source), Full(K_MANY, K_MANY), penalty)
+    return Objective(Likelihood(Rows(source), Full(K_MANY, K_MANY)), penalty)
 
 
 @pytest.fixture
@@ -240,13 +259,12 @@ def solve_many(objective):
 
 def test_single_precision_does_not_show(many_classes, monkeypatch):
     rough = solve_many(odir_of(many_classes))
-    monkeypatch.setattr(solve_module, "_DOUBT_IN_SINGLE", 2.0)
+    monkeypatch.setattr(steps_module, "_VARIANCE_IN_FLOAT32", 2.0)
     exact = solve_many(odir_of(many_classes))
     assert rough.status is exact.status is Status.CONVERGED
     assert rough.loss == pytest.approx(exact.loss, abs=1e-11)
     assert_allclose(rough.params, exact.params, atol=1e-6)
-    _, gradient = odir_of(many_classes).loss_and_gradient(rough.params)
-    assert np.abs(gradient).max() < 1e-6
+    assert np.abs(odir_of(many_classes).evaluate(rough.params).gradient).max() < 1e-6
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 7, 100])
@@ -265,29 +283,29 @@ def test_where_a_class_is_in_no_doubt_precision_is_double(many_classes):
     proba /= proba.sum(axis=1, keepdims=True)
     pairs = K_MANY * (K_MANY - 1)
     penalty = off_diagonal(K_MANY, pairs**2 / 500, K_MANY**2 / 500)
-    objective = Objective(rows_of(proba, many_classes.y), Full(K_MANY, K_MANY), penalty)
-    look = solve_module._StepsByProducts(objective, 1e-12)
-    look(start_of(objective.structure)).newton_step()
-    assert look._precision is np.float64
+    objective = Objective(Likelihood(rows_of(proba, many_classes.y), Full(K_MANY, K_MANY)), penalty)
+    steps = NewtonCG(objective, 1e-12)
+    steps.newton_step(steps.evaluate(start_of(objective.structure)))
+    assert steps._dtype is np.float64
 
 
 def test_a_slow_step_asks_for_double_precision_and_strictness(many_classes, monkeypatch):
-    monkeypatch.setattr(solve_module, "_PRODUCTS_IN_SINGLE", 0)
-    monkeypatch.setattr(solve_module, "_QUICK", 0)
-    look = solve_module._StepsByProducts(odir_of(many_classes), 1e-12)
-    point = look(start_of(Full(K_MANY, K_MANY)))
-    assert look._precision is np.float32
-    point.newton_step()
-    assert look._precision is np.float64
-    assert look._negligible == 0.0
+    monkeypatch.setattr(steps_module, "_PRODUCTS_IN_FLOAT32", 0)
+    monkeypatch.setattr(steps_module, "_WELL_CONDITIONED", 0)
+    steps = NewtonCG(odir_of(many_classes), 1e-12)
+    point = steps.evaluate(start_of(Full(K_MANY, K_MANY)))
+    assert steps._dtype is np.float32
+    steps.newton_step(point)
+    assert steps._dtype is np.float64
+    assert steps._negligible == 0.0
 
 
 def test_many_classes_with_an_absent_one_end_at_infinity(many_classes):
     """Without a penalty nothing stops the intercept of a class that never occurs."""
     y = np.where(many_classes.y == 0, 1, many_classes.y)
     structure = Full(K_MANY, K_MANY)
-    objective = Objective(rows_of(many_classes.proba, y), structure, no_penalty(K_MANY))
-    assert solve_many(objective).status is Status.AT_INFINITY
+    objective = Objective(Likelihood(rows_of(many_classes.proba, y), structure), no_penalty(K_MANY))
+    assert solve_many(objective).status is Status.SEPARATED
 
 
 def test_weights_count_like_copies_with_many_classes(many_classes):

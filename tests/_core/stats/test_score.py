@@ -3,14 +3,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dircal._core.data.chunks import Reader, Rows, Source
-from dircal._core.data.simplex import log_probability
+from dircal._core.data.chunks import ArraySource, Rows
 from dircal._core.stats.score import adjust_holm, scores_at_identity
+from dircal.maps import CalibrationMap, LogProbability, Normalise
+
+READ = CalibrationMap(2, (Normalise(), LogProbability())).read
 
 
 def rows_of(proba, labels, chunk_rows=None):
-    source = Source(proba, labels, None, Reader(log_probability), chunk_rows)
-    return Rows(source).with_floor(1e-15)
+    source = ArraySource(proba, labels, None, READ, chunk_rows=chunk_rows)
+    return Rows(source).with_clip(1e-15)
 
 
 def run(proba, labels, n_resamples=200, seed=0, chunk_rows=None):

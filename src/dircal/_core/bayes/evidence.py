@@ -23,16 +23,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dircal._core.bayes.posterior import ExactPosterior, Posterior, SketchedPosterior
+from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
 from dircal._core.data.chunks import Rows
-from dircal._core.model.objective import Objective
+from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import GROUPS, group_of_entries, towards_identity
 from dircal._core.model.structure import Full
 from dircal._core.optim.newton import Solution, minimise
-from dircal._core.optim.path import Walk
+from dircal._core.optim.path import PathSolver
+from dircal._core.optim.precondition import make_preconditioner
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["Curvature", "GroupFit", "GroupPrior", "evidence_of_one_step", "fit_groups"]
+__all__ = [
+    "Curvature",
+    "GroupFit",
+    "GroupedGaussianPrior",
+    "evidence_of_one_step",
+    "maximise_evidence",
+]
 
 # Strength a of the prior of the precisions: it gives way to a few dozen entries that the rows
 # determine, and holds where they determine next to none.
@@ -51,11 +58,11 @@ _BLOCKS = 16
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
 # Rounding errors of the curvature, as a part of the summed squares of the scores.
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+_CURVATURE_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class GroupPrior:
+class GroupedGaussianPrior:
     """Gaussian priors of groups around [slope * I | 0], with the precisions ``mode`` (3,)."""
 
     mode: FloatArray
@@ -68,7 +75,7 @@ class GroupFit:
 
     solution: Solution
     precisions: FloatArray
-    effective: FloatArray
+    effective_dof: FloatArray
     log_evidence: float
     posterior: Posterior
 
@@ -99,9 +106,9 @@ class Curvature:
     share: float
     least: float = 0.0
 
-    def effective(self, precisions: FloatArray) -> FloatArray:
+    def effective_dof(self, precisions: FloatArray) -> FloatArray:
         """Number of entries (3,) that the rows determine."""
-        return self._effective(precisions, self._inverse(precisions))
+        return self._effective_dof(precisions, self._inverse(precisions))
 
     def log_determinant(self, precisions: FloatArray) -> float:
         """Logarithm of the determinant of the Hessian plus the precisions."""
@@ -122,7 +129,7 @@ class Curvature:
             inverse = self._inverse(precisions)
             moved = np.einsum("cij,cj->ci", inverse, pull)
             last = precisions
-            best = (self._effective(last, inverse) + 2.0 * _STRENGTH) / (
+            best = (self._effective_dof(last, inverse) + 2.0 * _STRENGTH) / (
                 squares * self._by_group(moved**2) + 2.0 * _STRENGTH / mode
             )
             precisions = np.maximum(best, self.least)
@@ -139,7 +146,7 @@ class Curvature:
     def _inverse(self, precisions: FloatArray) -> FloatArray:
         return np.linalg.inv(self._system(precisions)).astype(np.float64, copy=False)
 
-    def _effective(self, precisions: FloatArray, inverse: FloatArray) -> FloatArray:
+    def _effective_dof(self, precisions: FloatArray, inverse: FloatArray) -> FloatArray:
         variances = self._by_group(np.diagonal(inverse, axis1=1, axis2=2))
         known = 1.0 - precisions * variances / self._by_group(np.ones(self.group.shape))
         return self.share * self.sizes * known
@@ -148,110 +155,121 @@ class Curvature:
         return _sums(self.group, values)
 
 
-def fit_groups(
-    rows: Rows, prior: GroupPrior, *, learn: bool, tol: float, max_iter: int
+def maximise_evidence(
+    rows: Rows, prior: GroupedGaussianPrior, *, learn: bool, tol: float, max_iter: int
 ) -> GroupFit:
     """The map softmax(W s + b) with the precisions of the prior, or with learned ones near them.
 
     Rounds of two: the optimum for given precisions, then the best precisions for its curvature.
     """
-    ground = _Ground(rows, prior.slope, max(tol, _LOOSE), max_iter)
-    precisions, n_iter = np.maximum(prior.mode, ground.least), 0
+    state = EvidenceState(rows, prior.slope, max(tol, _LOOSE), max_iter)
+    precisions, n_iter = np.maximum(prior.mode, state.least), 0
     inside = _FIRST_TOLERANCE
-    for _ in range(ground.n_rounds if learn else 0):
-        n_iter += ground.go(precisions)
+    for _ in range(state.n_rounds if learn else 0):
+        n_iter += state.solve(precisions)
         last = precisions
-        precisions = ground.curvature(last).best_precisions(prior.mode, inside)
-        inside = max(0.01 * inside, 0.1 * ground.tolerance)
-        if np.abs(np.log(precisions / last)).max() <= ground.tolerance:
+        precisions = state.curvature(last).best_precisions(prior.mode, inside)
+        inside = max(0.01 * inside, 0.1 * state.tolerance)
+        if np.abs(np.log(precisions / last)).max() <= state.tolerance:
             break
-    objective = ground.objective(precisions)
-    solution = minimise(objective, ground.walk.params, tol=tol, max_iter=max_iter)
-    ground.walk.stand_at(solution.params)
-    curvature = ground.curvature(precisions)
+    objective = state.objective(precisions)
+    solution = minimise(objective, state.path.params, tol=tol, max_iter=max_iter)
+    state.path.linearise_at(solution.params)
+    curvature = state.curvature(precisions)
     of_prior = float(curvature.sizes @ np.log(precisions))
     evidence = -rows.total_weight * solution.loss
     evidence += 0.5 * (of_prior - curvature.log_determinant(precisions))
     return GroupFit(
         replace(solution, n_iter=solution.n_iter + n_iter),
         precisions,
-        curvature.effective(precisions),
+        curvature.effective_dof(precisions),
         evidence,
-        ground.posterior(precisions),
+        state.posterior(precisions),
     )
 
 
-def evidence_of_one_step(rows: Rows, prior: GroupPrior) -> float:
+def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
     """Logarithm of the evidence, with the loss around the centre taken as a parabola."""
-    ground, n = _Ground(rows, prior.slope, 0.0, 1), rows.total_weight
-    gradient = n * ground.walk.gradient
-    precisions = np.maximum(prior.mode, ground.least)
-    factor = cho_factor(ground.system(precisions), lower=True, check_finite=False)
+    state, n = EvidenceState(rows, prior.slope, 0.0, 1), rows.total_weight
+    at = state.likelihood.evaluate(state.path.params)
+    gradient = n * at.gradient
+    precisions = np.maximum(prior.mode, state.least)
+    factor = cho_factor(state.system(precisions), lower=True, check_finite=False)
     gained = 0.5 * float(gradient @ cho_solve(factor, gradient, check_finite=False))
     log_determinant = 2.0 * float(np.log(factor[0].diagonal()).sum())
-    of_prior = float(np.log(precisions[ground.group]).sum())
-    return gained - n * ground.walk.loss + 0.5 * (of_prior - log_determinant)
+    of_prior = float(np.log(precisions[state.group]).sum())
+    return gained - n * at.loss + 0.5 * (of_prior - log_determinant)
 
 
-class _Ground:
-    """The rows, and where on the way to the best map we stand: first at the centre."""
+class EvidenceState:
+    """The likelihood, and where fits and precisions in turns have come to: first the centre."""
 
     def __init__(self, rows: Rows, slope: float, tol: float, max_iter: int) -> None:
         k = rows.n_classes
         self.rows = rows
         self.structure = Full(k, k)
+        self.likelihood = Likelihood(rows, self.structure)
         self.group = group_of_entries(k)
         self.slope = slope
-        self.least = _ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
+        self.least = _CURVATURE_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.centre = slope * np.eye(k, k + 1)
         start = self.structure.pack(self.centre)
-        self.walk = Walk(rows, self.structure, start, False, tol, max_iter)
-        if self.walk.direct:
+        self.path = PathSolver(self.likelihood, start, False, tol, max_iter)
+        if self.path.forms_hessian:
             self.n_rounds, self.tolerance = _ROUNDS, _TOLERANCE
         else:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
-            self.chosen = _spread_by_mass(self.walk.likelihood.local_model(start).sketch.mass)
+            mass = self.likelihood.linearise(start, np.float64).moments.mass
+            self.chosen = _spread_by_mass(mass)
+
+    @property
+    def hessian(self) -> FloatArray:
+        """That of the mean loss at the last linearisation, where it is formed."""
+        assert self.likelihood.hessian is not None
+        return self.likelihood.hessian
 
     def objective(self, precisions: FloatArray) -> Objective:
         """Mean loss plus the part of the prior."""
         halved = precisions / (2.0 * self.rows.total_weight)
         penalty = towards_identity(self.rows.n_classes, halved, self.slope)
-        return Objective(self.rows, self.structure, penalty)
+        return Objective(self.likelihood, penalty)
 
-    def go(self, precisions: FloatArray) -> int:
-        """Go to the optimum; returns the steps taken."""
-        found = self.walk.go(self.objective(precisions))
-        self.walk.stand_at(found.params)
+    def solve(self, precisions: FloatArray) -> int:
+        """Go to the optimum and linearise there; returns the steps taken."""
+        found = self.path.solve(self.objective(precisions))
+        self.path.linearise_at(found.params)
         return found.n_iter
 
     def curvature(self, precisions: FloatArray) -> Curvature:
-        """The Hessian where we stand: all of it, or blocks of some classes."""
+        """The Hessian at the last linearisation: all of it, or blocks of some classes."""
         k, n = self.rows.n_classes, self.rows.total_weight
-        group, theta = self.group, self.walk.params.reshape(k, k + 1) - self.centre
+        group, theta = self.group, self.path.params.reshape(k, k + 1) - self.centre
         sizes, squares = _sums(group, np.ones(group.shape)), _sums(group, theta**2)
-        if self.walk.direct:
-            blocks, share = n * self.walk.hessian[None], 1.0
+        if self.path.forms_hessian:
+            blocks, share = n * self.hessian[None], 1.0
             group, theta = group.reshape(1, -1), theta.reshape(1, -1)
         else:
             share = 1.0 - 1.0 / k
             # A few digits will do for an estimate.
-            small = replace(self.walk.likelihood, rows=self.rows.in_single())
-            blocks = n / share * small.blocks_of_classes(self.walk.params, self.chosen)
+            small = Likelihood(self.rows.as_float32(), self.structure)
+            blocks = n / share * small.blocks_of_classes(self.path.params, self.chosen)
             group, theta = group[self.chosen], theta[self.chosen]
         return Curvature(blocks, group, theta, precisions, sizes, squares, share, self.least)
 
     def system(self, precisions: FloatArray) -> FloatArray:
-        """The whole Hessian, where it is formed, plus the precisions."""
+        """The whole Hessian of the summed loss, where it is formed, plus the precisions."""
         prior = np.diag(precisions[self.group].ravel())
-        return self.rows.total_weight * self.walk.hessian + prior
+        return self.rows.total_weight * self.hessian + prior
 
     def posterior(self, precisions: FloatArray) -> Posterior:
-        """What is left open where we stand."""
-        if self.walk.direct:
+        """The Gaussian approximation at the last linearisation."""
+        if self.path.forms_hessian:
             covariance = np.linalg.inv(self.system(precisions))
             return ExactPosterior(covariance.astype(np.float64, copy=False))
-        sketched = self.objective(precisions).local_model(self.walk.params).preconditioner()
-        return SketchedPosterior(sketched, self.rows.total_weight)
+        moments = self.likelihood.linearise(self.path.params, np.float64).moments
+        prior = self.objective(precisions).penalty_hessian
+        inverse = make_preconditioner(moments, self.structure.param_class, prior)
+        return LowRankPosterior(inverse, self.rows.total_weight)
 
 
 def _sums(group: IntArray, values: FloatArray) -> FloatArray:

@@ -1,74 +1,49 @@
-"""Scores that are sure of nothing: a temperature, and a share of the uniform distribution."""
+"""Log-probabilities after a temperature, mixed with the uniform distribution.
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+Mixing leaves no class without a probability. It is the sibling of label smoothing on the side of
+the input: r = (1 - u) softmax(slope s) + u / k, with u the weight of the uniform distribution.
+"""
 
 import numpy as np
 
-from dircal._core.data.chunks import Reader, Rows, floored, log_of_floor
 from dircal._typing import FloatArray
 
-__all__ = ["Softening", "levelled", "softened", "uniform_share"]
+__all__ = ["mix_with_uniform", "shrink_row_mean", "uniform_weight"]
 
 _MOST = 1.0 - float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True)
-class Softening:
-    """From raw rows to ln r, with r = (1 - u) softmax(slope * scores) + u / k.
+def mix_with_uniform(
+    scores: FloatArray, slope: float, weight: float, *, normalised: bool
+) -> FloatArray:
+    """Ln r of ``scores`` (k, m), in place, with ``weight`` u.
 
-    ``transform`` and ``log_floor`` make the scores, as in a `Reader`, and ``uniform`` is u, the
-    share of the uniform distribution: no class is left without a probability. Unless
-    ``normalised``, a row is moved by a constant to where slope * scores was: without the uniform
-    share it is that, and a linear map of it a linear map of the scores. Of the mean of a row the
-    part ``level`` is kept.
+    Unless ``normalised``, a row is moved by ln sum(exp(slope s)), to where slope s was: with u = 0
+    the result is then slope s, so that a linear map of it is a linear map of the scores.
     """
-
-    transform: Callable[[FloatArray], FloatArray] | None
-    log_floor: float
-    slope: float
-    uniform: float
-    normalised: bool
-    level: float = 1.0
-
-    def __call__(self, block: FloatArray) -> FloatArray:
-        """Softened scores (k, m), made of ``block`` (k, m) in place."""
-        if self.transform is not None:
-            block = self.transform(block)
-        block = floored(block, self.log_floor)
-        block *= self.slope
-        top = block.max(axis=0)
-        block -= top
-        total = np.log(np.exp(block).sum(axis=0))
-        block -= total
-        block += np.log1p(-self.uniform)
-        np.logaddexp(block, np.log(self.uniform / len(block)), out=block)
-        if not self.normalised:
-            block += top
-            block += total
-        return levelled(block, self.level)
-
-
-def levelled(scores: FloatArray, level: float) -> FloatArray:
-    """Scores (k, m) of which each row keeps the part ``level`` of its mean, in place."""
-    if level < 1.0:
-        scores -= (1.0 - level) * scores.mean(axis=0)
+    scores *= slope
+    top = scores.max(axis=0)
+    scores -= top
+    total = np.log(np.exp(scores).sum(axis=0))
+    scores -= total
+    scores += np.log1p(-weight)
+    np.logaddexp(scores, np.log(weight / len(scores)), out=scores)
+    if not normalised:
+        scores += top
+        scores += total
     return scores
 
 
-def uniform_share(n: float) -> float:
-    """The share of the uniform distribution for ``n`` rows: 1 / (n + 1), but never all.
+def shrink_row_mean(scores: FloatArray, factor: float) -> FloatArray:
+    """Scores (k, m) of which each row keeps the part ``factor`` of its mean, in place."""
+    if factor < 1.0:
+        scores -= (1.0 - factor) * scores.mean(axis=0)
+    return scores
 
-    That is the rule of succession for the event that a prediction without doubt was wrong.
+
+def uniform_weight(n: float) -> float:
+    """The weight u of the uniform distribution for ``n`` rows: 1 / (n + 1), but never all.
+
+    That is Laplace's rule of succession for the event that a prediction without doubt was wrong.
     """
     return min(1.0 / (n + 1.0), _MOST)
-
-
-def softened(
-    rows: Rows, floor: float, slope: float, *, normalised: bool, level: float = 1.0
-) -> Rows:
-    """The same rows with a floor, a temperature and a share of the uniform distribution."""
-    read = rows.source.read
-    uniform = uniform_share(rows.total_weight)
-    soften = Softening(read.transform, log_of_floor(floor), slope, uniform, normalised, level)
-    return Rows(replace(rows.source, read=Reader(soften, read.columns)))

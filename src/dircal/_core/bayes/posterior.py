@@ -6,10 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from dircal._core.data.simplex import rest_of_proba
-from dircal._core.model.precondition import Preconditioner
+from dircal._core.optim.precondition import Preconditioner
 from dircal._typing import FloatArray
 
-__all__ = ["ExactPosterior", "Posterior", "SketchedPosterior"]
+__all__ = ["ExactPosterior", "LowRankPosterior", "Posterior"]
 
 # Elements of the array of products of a covariance with rows.
 _ELEMENTS = 2_000_000
@@ -31,6 +31,11 @@ class ExactPosterior:
     """With the whole covariance (p, p) of the rows of [W | b]."""
 
     covariance: FloatArray
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries of [W | b]."""
+        return len(self.covariance)
 
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of the log-odds."""
@@ -59,11 +64,19 @@ class ExactPosterior:
 
 
 @dataclass(frozen=True)
-class SketchedPosterior:
-    """With the inverse of the sketch of a mean curvature, for ``n`` rows: entries and means."""
+class LowRankPosterior:
+    """Covariance of diagonal plus low rank, by Woodbury's identity.
+
+    It is the preconditioner of the mean loss of ``n`` rows, divided by n.
+    """
 
     inverse: Preconditioner
     n: float
+
+    @property
+    def n_entries(self) -> int:
+        """Number of entries of [W | b]."""
+        return len(self.inverse.means)
 
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of the log-odds."""

@@ -1,16 +1,35 @@
-"""The fitting rows, read a chunk at a time."""
+"""Rows are a source: what is done to a chunk of them, and how chunks add up.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+Whatever reads rows says what to do with a chunk and gets the sum over all chunks. The source does
+the rest: from arrays in memory or mapped from a file here, from the parts of a distributed table
+elsewhere. Nothing of the length of the rows comes back unless it is the answer; what has to be kept
+for the next pass, such as probabilities, is kept beside the chunk.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
-__all__ = ["Chunk", "Reader", "Rows", "Source", "log_of_floor", "row_slices", "used_part"]
+__all__ = [
+    "AbstractChunkSource",
+    "AbstractSums",
+    "ArraySource",
+    "Chunk",
+    "Largest",
+    "Reader",
+    "Rows",
+    "clipped",
+    "drop_zero_weight",
+    "log_of_clip",
+    "row_slices",
+]
 
 # Elements of one chunk: 512 kB of float64, so that the passes over a chunk stay in the cache.
 _CHUNK_ELEMENTS = 65_536
@@ -19,11 +38,15 @@ _CHUNK_ROWS_AT_LEAST = 512
 # Scores up to this size are computed once and kept; beyond it every pass reads the input again.
 _CACHE_BYTES = 256 * 2**20
 # Rows that are enough for a first guess, and by how much there must be more of them for it to pay.
-_THIN_ROWS = 4096
-_THIN_FACTOR = 4
+_SUBSAMPLE_ROWS = 4096
+_SUBSAMPLE_FACTOR = 4
 # Scores beyond this size leave single precision too few digits for what is small beside them.
 _LARGE_SCORE = 1e3
 _GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
+
+_T = TypeVar("_T")
+Reader = Callable[[npt.NDArray[Any]], FloatArray]
+"""From raw rows (m, d) to scores (k, m) in an array of their own."""
 
 
 def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterator[slice]:
@@ -34,80 +57,143 @@ def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterato
         yield slice(start, min(start + step, n_samples))
 
 
-def used_part(
-    inputs: npt.NDArray[Any], labels: IntArray, sample_weight: FloatArray | None, part: slice
+def drop_zero_weight(
+    inputs: npt.NDArray[Any], labels: IntArray, sample_weight: FloatArray | None
 ) -> tuple[npt.NDArray[Any], IntArray, FloatArray | None]:
-    """Some of the rows, without those of weight zero."""
-    if sample_weight is None:
-        return inputs[part], labels[part], None
-    weight = sample_weight[part]
-    if weight.all():
-        return inputs[part], labels[part], weight
-    used = weight > 0
-    return inputs[part][used], labels[part][used], weight[used]
+    """Rows without those of weight zero."""
+    if sample_weight is None or sample_weight.all():
+        return inputs, labels, sample_weight
+    used = sample_weight > 0
+    return inputs[used], labels[used], sample_weight[used]
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How raw rows become scores.
-
-    Parameters
-    ----------
-    transform : callable
-        Turns a float64 block (k, m) into scores, in place: `log_probability`, `log_softmax`, or
-        nothing for logits as they are.
-    columns : array (k,) or None
-        Input column of each class; None where the columns are in the order of the classes.
-    log_floor : float
-        Scores below it are raised to it: the one rule for zeros.
-    """
-
-    transform: Callable[[FloatArray], FloatArray] | None
-    columns: IntArray | None = None
-    log_floor: float = -np.inf
-
-    def __call__(self, inputs: npt.NDArray[Any]) -> FloatArray:
-        """Scores (k, m) of ``inputs`` (m, k); the input is left alone."""
-        turned = inputs.T if self.columns is None else inputs.T[self.columns]
-        block = np.array(turned, dtype=np.float64, order="C")
-        if self.transform is not None:
-            block = self.transform(block)
-        return floored(block, self.log_floor)
-
-
-def log_of_floor(floor: float) -> float:
+def log_of_clip(clip: float) -> float:
     """Logarithm of a floor of probabilities; zero stands for none."""
-    return float(np.log(floor)) if floor > 0.0 else -np.inf
+    return float(np.log(clip)) if clip > 0.0 else -np.inf
 
 
-def floored(scores: FloatArray, log_floor: float) -> FloatArray:
-    """``scores`` with a floor; the same array where there is none."""
-    return scores if log_floor == -np.inf else np.maximum(scores, log_floor)
+def clipped(scores: FloatArray, log_clip: float) -> FloatArray:
+    """``scores`` raised to ``log_clip``; the same array where there is none."""
+    return scores if log_clip == -np.inf else np.maximum(scores, log_clip)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some of the rows: scores (k, m), labels (m,) and their share of the weight (m,)."""
+    """Some of the rows: scores (k, m), labels (m,) and normalised weights (m,).
+
+    ``memo`` holds what passes have left here for those that follow; it is None for a chunk that is
+    read anew at every pass.
+    """
 
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
+    memo: dict[str, tuple[Hashable, Any]] | None = field(default=None, repr=False)
+
+    def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
+        if self.memo is None:
+            return make()
+        found = self.memo.get(slot)
+        if found is None or found[0] != key:
+            # Let go of the old value first: it may be as large as the new one.
+            self.memo.pop(slot, None)
+            found = self.memo[slot] = (key, make())
+        value: _T = found[1]
+        return value
+
+
+@dataclass
+class AbstractSums:
+    """Several sums over rows, added field by field and in place; subclasses say which."""
+
+    def __iadd__(self, other: Self) -> Self:
+        for each in fields(self):
+            total = getattr(self, each.name)
+            total += getattr(other, each.name)
+            setattr(self, each.name, total)
+        return self
+
+
+class AbstractChunkSource(ABC):
+    """Labelled rows of scores that can be folded."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number of classes k."""
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+
+    @property
+    @abstractmethod
+    def total_weight(self) -> float:
+        """Sum of the sample weights: what the documentation calls n."""
+
+    @abstractmethod
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum, by ``+=``, of what ``function`` makes of each chunk.
+
+        Its results are its own: the first is added to in place.
+        """
+
+    @abstractmethod
+    def subsample(self) -> "AbstractChunkSource | None":
+        """Some thousands of these rows, enough for a first guess; None if there are few."""
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        found = self.fold(_span)
+        return found.low, found.high
+
+
+@dataclass
+class Largest:
+    """The largest of some numbers; the sum of two is that of all."""
+
+    value: float
+
+    def __iadd__(self, other: Self) -> Self:
+        self.value = max(self.value, other.value)
+        return self
+
+
+@dataclass
+class _Span:
+    """Smallest and largest of some scores; the sum of two is that of all."""
+
+    low: float
+    high: float
+
+    def __iadd__(self, other: Self) -> Self:
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        return self
+
+
+def _span(chunk: Chunk) -> _Span:
+    return _Span(float(chunk.scores.min()), float(chunk.scores.max()))
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """Arrays in memory or mapped from a file, as a sequence of chunks.
+class ArraySource(AbstractChunkSource):
+    """Arrays in memory or mapped from a file, as a source of chunks.
 
     Parameters
     ----------
-    inputs : array (n, k)
+    inputs : array (n, d)
         Probabilities or logits as given, of any float type; never copied as a whole.
-    labels : array (n,)
+    labels : array (r,)
         Class indices 0..k-1.
-    sample_weight : array (n,) or None
+    sample_weight : array (r,) or None
         Not negative; rows of weight zero are passed over.
-    read : Reader
-        Makes scores of inputs.
+    read : callable
+        Makes scores (k, m) of rows of the inputs (m, d).
+    picked : array (r,) or None
+        Rows of ``inputs`` that the labels belong to; None stands for all of them.
     chunk_rows : int or None
         Rows in a chunk; None chooses.
     """
@@ -116,70 +202,91 @@ class Source:
     labels: IntArray
     sample_weight: FloatArray | None
     read: Reader
+    picked: IntArray | None = None
     chunk_rows: int | None = None
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Sum of the sample weights: what the documentation calls n."""
-        if self.sample_weight is None:
-            return float(len(self.labels))
-        return float(self.sample_weight.sum())
 
     @property
     def n_classes(self) -> int:
         """Number of classes k."""
         return int(self.inputs.shape[1])
 
-    def __iter__(self) -> Iterator[Chunk]:
-        return iter(self._kept) if self._kept is not None else self._read_all()
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return len(self.labels)
 
     @cached_property
-    def span(self) -> tuple[float, float]:
-        """The smallest and the largest score."""
-        spans = [(float(chunk.scores.min()), float(chunk.scores.max())) for chunk in self]
-        return min(low for low, _ in spans), max(high for _, high in spans)
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        if self.sample_weight is None:
+            return float(len(self.labels))
+        return float(self.sample_weight.sum())
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the scores are computed once and kept."""
-        return self.inputs.size * np.dtype(np.float64).itemsize <= _CACHE_BYTES
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum of what ``function`` makes of each chunk, one after another."""
+        chunks = self._read_all() if self._kept is None else iter(self._kept)
+        total: Any = function(next(chunks))
+        for chunk in chunks:
+            total += function(chunk)
+        result: _T = total
+        return result
 
-    def in_single(self) -> Iterator[Chunk]:
-        """The same chunks with scores in single precision, for what need not be exact."""
-        return iter(self._kept_in_single) if self._kept_in_single is not None else self._small()
+    def subsample(self) -> "ArraySource | None":
+        """One row from each of some thousands of equal stretches."""
+        n_samples, weight = self.n_samples, self.sample_weight
+        if n_samples < _SUBSAMPLE_FACTOR * _SUBSAMPLE_ROWS:
+            return None
+        few = _spread(n_samples, _SUBSAMPLE_ROWS)
+        if weight is not None and not weight[few].any():
+            return None
+        return replace(
+            self,
+            labels=self.labels[few],
+            sample_weight=None if weight is None else weight[few],
+            picked=few if self.picked is None else self.picked[few],
+        )
 
     @cached_property
     def _kept(self) -> tuple[Chunk, ...] | None:
-        return tuple(self._read_all()) if self.in_memory else None
-
-    @cached_property
-    def _kept_in_single(self) -> tuple[Chunk, ...] | None:
-        return tuple(self._small()) if self.in_memory else None
-
-    def _small(self) -> Iterator[Chunk]:
-        for chunk in self:
-            small: AnyFloatArray = chunk.scores.astype(np.float32)
-            yield replace(chunk, scores=small)
+        size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
+        if size > _CACHE_BYTES:
+            return None
+        return tuple(replace(chunk, memo={}) for chunk in self._read_all())
 
     def _read_all(self) -> Iterator[Chunk]:
-        for part in row_slices(self.inputs.shape, self.chunk_rows):
-            inputs, labels, weight = used_part(self.inputs, self.labels, self.sample_weight, part)
-            share = np.ones(len(labels)) if weight is None else weight
+        for part in row_slices((self.n_samples, self.n_classes), self.chunk_rows):
+            rows = part if self.picked is None else self.picked[part]
+            weight = None if self.sample_weight is None else self.sample_weight[part]
+            inputs, labels, weight = drop_zero_weight(self.inputs[rows], self.labels[part], weight)
             if len(labels):
+                share = np.ones(len(labels)) if weight is None else weight
                 yield Chunk(self.read(inputs), labels, share / self.total_weight)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a fit: a source of chunks and the floor of its scores.
+    """The rows of a fit: a source, and how its scores are looked at.
 
-    The solvers know rows only through this class, so the same code fits an array, a memory map or
-    the parts of a distributed table.
+    Scores are raised to ``log_clip``, go through ``transform`` and are rounded to ``dtype`` on the
+    way to whatever folds them. The solvers know rows only through this class, so the same code fits
+    an array, a memory map or the parts of a distributed table.
+
+    Parameters
+    ----------
+    source : AbstractChunkSource
+        Where the rows are.
+    log_clip : float
+        Logarithm of the floor of probabilities; minus infinity for none.
+    transform : callable or None
+        Makes of scores (k, m) others, in place; a value that can be compared.
+    dtype : type
+        float64, or float32 for what need not be exact.
     """
 
-    source: Source
-    log_floor: float = -np.inf
-    precision: type[np.floating[Any]] = np.float64
+    source: AbstractChunkSource
+    log_clip: float = -np.inf
+    transform: Callable[[FloatArray], FloatArray] | None = None
+    dtype: type[np.floating[Any]] = np.float64
 
     @property
     def n_classes(self) -> int:
@@ -187,74 +294,78 @@ class Rows:
         return self.source.n_classes
 
     @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return self.source.n_samples
+
+    @property
     def total_weight(self) -> float:
         """Sum of the sample weights."""
         return self.source.total_weight
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, those of weight zero included."""
-        return len(self.source.labels)
-
-    @property
-    def n_chunks(self) -> int:
-        """How many chunks there are."""
-        return len(list(row_slices(self.source.inputs.shape, self.source.chunk_rows)))
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the scores are kept between passes."""
-        return self.source.in_memory
-
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest absolute score."""
-        low, high = self.source.span
-        return max(high, -max(low, self.log_floor))
+        if self.transform is None:
+            low, high = self.source.span
+            return max(high, -max(low, self.log_clip))
+        found = self.fold(_span)
+        return max(found.high, -found.low)
 
     @property
-    def fit_in_single(self) -> bool:
+    def allow_float32(self) -> bool:
         """Whether single precision has digits enough for these scores."""
         return self.largest < _LARGE_SCORE
 
-    def shares(self) -> FloatArray | None:
-        """Share of each used row in the weight, in the order of the chunks; None if all alike."""
-        if self.source.sample_weight is None:
-            return None
-        return np.concatenate([chunk.weight for chunk in self.source])
-
-    def in_single(self) -> "Rows":
+    def as_float32(self) -> "Rows":
         """The same rows with scores in single precision, for what need not be exact."""
-        return replace(self, precision=np.float32)
+        return replace(self, dtype=np.float32)
 
-    def with_floor(self, floor: float) -> "Rows":
-        """The same rows with probabilities raised to ``floor``; zero stands for none."""
-        return replace(self, log_floor=log_of_floor(floor))
+    def with_clip(self, clip: float) -> "Rows":
+        """The same rows with probabilities raised to ``clip``; zero stands for none."""
+        return replace(self, log_clip=log_of_clip(clip))
 
-    def thinned(self) -> "Rows | None":
+    def subsample(self) -> "Rows | None":
         """Some thousands of these rows, enough for a first guess; None if there are few."""
-        n_samples = self.n_samples
-        if n_samples < _THIN_FACTOR * _THIN_ROWS:
-            return None
-        source, picked = self.source, _spread(n_samples, _THIN_ROWS)
-        weight = source.sample_weight
-        if weight is not None and not weight[picked].any():
-            return None
-        few = replace(
-            source,
-            inputs=source.inputs[picked],
-            labels=source.labels[picked],
-            sample_weight=None if weight is None else weight[picked],
-        )
-        return replace(self, source=few)
+        few = self.source.subsample()
+        return None if few is None else replace(self, source=few)
 
-    def __iter__(self) -> Iterator[Chunk]:
-        # A floor below all scores need not be looked at, where knowing that is cheap.
-        idle = self.in_memory and self.log_floor <= self.source.span[0]
-        log_floor = -np.inf if idle else self.log_floor
-        source = self.source if self.precision is np.float64 else self.source.in_single()
-        for chunk in source:
-            yield replace(chunk, scores=floored(chunk.scores, log_floor))
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum over the chunks of what ``function`` makes of each."""
+        view = _View(self.log_clip, self.transform, self.dtype)
+        return self.source.fold(partial(_viewed, function, view))
+
+
+@dataclass(frozen=True)
+class _View:
+    """How scores are looked at; see `Rows`."""
+
+    log_clip: float
+    transform: Callable[[FloatArray], FloatArray] | None
+    dtype: type[np.floating[Any]]
+
+    def of(self, chunk: Chunk) -> AnyFloatArray:
+        """The scores (k, m) of a chunk, so looked at."""
+        if self.transform is not None:
+            scores = self.transform(np.maximum(chunk.scores, self.log_clip))
+            return scores.astype(self.dtype, copy=False)
+        scores = chunk.scores
+        if self.dtype is np.float32:
+            scores = chunk.once("float32", None, lambda: chunk.scores.astype(np.float32))
+        # A clip below all scores need not be looked at, where knowing that is cheap.
+        kept = chunk.memo is not None
+        if kept and self.log_clip <= chunk.once("low", None, lambda: float(chunk.scores.min())):
+            return scores
+        return clipped(scores, self.log_clip)
+
+
+def _viewed(function: Callable[[Chunk], _T], view: _View, chunk: Chunk) -> _T:
+    """What ``function`` makes of a chunk that is looked at in this way."""
+    # A view for each precision: some passes go to and fro between them.
+    scores = chunk.once(f"view {view.dtype.__name__}", view, lambda: view.of(chunk))
+    if scores is chunk.scores:
+        return function(chunk)
+    return function(Chunk(scores, chunk.labels, chunk.weight, chunk.memo))
 
 
 def _spread(n_samples: int, n_picked: int) -> IntArray:

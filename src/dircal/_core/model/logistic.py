@@ -4,26 +4,27 @@ r"""Two classes: the logistic loss in a few features of the scores.
 
     f(\theta) = \sum_n v_n \ln\bigl(1 + e^{-\sigma_n \theta \cdot x_n}\bigr) + t \cdot \theta,
 
-with :math:`v_n` the share of row n in the weight, :math:`x_n` its features, :math:`\sigma_n` = 1
+with :math:`v_n` the weight of row n, :math:`x_n` its features, :math:`\sigma_n` = 1
 for the second class and -1 for the first, and :math:`t` a tilt, zero unless targets are smoothed.
-It is the objective of `_objective` for k = 2 in terms of the difference of the two logits: the
+It is the objective of `objective` for k = 2 in terms of the difference of the two logits: the
 same minimum, for a third of the time a pass.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import Rows
-from dircal._core.model.objective import SecondOrder
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest, Rows
+from dircal._core.model.objective import Evaluation
 from dircal._core.model.penalty import NO_SPREAD, spread_and_share
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["Features", "LogisticObjective", "log_odds", "sigmoid", "signed"]
+__all__ = ["Features", "LogisticObjective", "log_odds", "signed"]
 
 # The exponentials of these are finite, with room for the sum and the quotients after them.
 _LARGEST_LOSS = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 80.0}
@@ -31,17 +32,13 @@ _LARGEST_LOSS = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 80.0}
 Features = Callable[[FloatArray], FloatArray]
 """From scores (2, m) to features (d, m), in an array of their own."""
 _Floats = npt.NDArray[np.floating[Any]]
+_T = TypeVar("_T")
+_tokens = count()
 
 
 def log_odds(scores: FloatArray) -> FloatArray:
     """The difference (1, m) of the two scores: one slope and no intercept."""
     return np.subtract(scores[1:], scores[:1])
-
-
-def sigmoid(logits: FloatArray) -> FloatArray:
-    """Probability of the second class, without overflow."""
-    small = np.exp(-np.abs(logits))
-    return np.where(logits < 0.0, small, 1.0) / (1.0 + small)
 
 
 def signed(labels: IntArray) -> FloatArray:
@@ -51,7 +48,7 @@ def signed(labels: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Part:
-    """Features (d, m) of some rows times the sign (m,) of their class, and their shares (m,)."""
+    """Features (d, m) of some rows times the sign (m,) of their class, and their weights (m,)."""
 
     features: _Floats
     weight: _Floats
@@ -62,118 +59,139 @@ class _Part:
 class LogisticObjective:
     """Mean logistic loss of a linear map of given features.
 
-    A linear term ``tilt`` (d,) and ``trace`` times the squares of the parameters are added, these
+    A linear term ``tilt`` (d,) and ``ridge`` times the squares of the parameters are added, these
     in units of what they do to a logit: with it there is a finite optimum also where the classes
-    can be separated. Rows in single precision take half the time, and are good for a first guess.
+    are separated. Rows in single precision take half the time, and are good for a first guess.
     """
 
     rows: Rows
     features: Features
     tilt: FloatArray | float = 0.0
-    trace: float = 0.0
+    ridge: float = 0.0
+    token: int = field(default_factory=lambda: next(_tokens))
 
-    def __iter__(self) -> Iterator[_Part]:
-        return iter(self._kept) if self._kept is not None else self._read_all()
+    hessian_is_cheap = True
+    """With two classes it is next to nothing on top of the gradient."""
 
-    @cached_property
-    def _kept(self) -> tuple[_Part, ...] | None:
-        return tuple(self._read_all()) if self.rows.in_memory else None
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.rows.total_weight
 
-    def _read_all(self) -> Iterator[_Part]:
-        for chunk in self.rows:
-            features, sign = self.features(chunk.scores), signed(chunk.labels)
-            features *= sign
-            yield _Part(
-                features.astype(self.rows.precision, copy=False),
-                chunk.weight.astype(self.rows.precision, copy=False),
-                sign.astype(self.rows.precision, copy=False),
-            )
-
-    def _margins(self, params: FloatArray, part: _Part) -> _Floats:
-        margins: _Floats = params.astype(self.rows.precision, copy=False) @ part.features
-        return margins
+    def _fold(self, function: Callable[[_Part], _T]) -> _T:
+        part = partial(_signed_part, self.features, self.rows.dtype, self.token)
+        return self.rows.fold(partial(_of_part, function, part))
 
     @cached_property
-    def _moments(self) -> FloatArray:
-        """Mean products (d, d) of the features; their signs do not matter."""
-        products = [(part.features * part.weight) @ part.features.T for part in self]
-        moments: FloatArray = np.sum(products, axis=0, dtype=np.float64)
-        return moments
+    def _moments(self) -> "_Moments":
+        return self._fold(_moments)
 
     @cached_property
     def _weight(self) -> FloatArray | float:
         """Weight (d,) of each squared parameter."""
-        if not self.trace:
+        if not self.ridge:
             return 0.0
-        squares = self._moments.diagonal()
-        means = np.sum([self._means(part) for part in self], axis=0)
-        spread, share = spread_and_share(means, squares)
+        squares = self._moments.products.diagonal()
+        spread, share = spread_and_share(self._moments.means, squares)
         # A feature that never changes is the intercept: it makes up for the means of the others.
         constant = spread <= NO_SPREAD * np.maximum(squares, 1.0)
         least = share[~constant].min(initial=1.0)
-        weight: FloatArray = self.trace * np.where(constant, least, spread)
+        weight: FloatArray = self.ridge * np.where(constant, least, spread)
         return weight
-
-    def _means(self, part: _Part) -> FloatArray:
-        """Sums of the features of some rows, without the signs of their classes."""
-        means: FloatArray = (part.features * part.sign) @ part.weight
-        return means
 
     def _from_terms(self, params: FloatArray) -> tuple[float, FloatArray]:
         pull = self._weight * params
         return float(np.sum((self.tilt + pull) * params)), self.tilt + 2.0 * pull
 
-    def loss_and_gradient(self, params: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient (d,)."""
-        loss, gradient = self._from_terms(params)
-        for part in self:
-            losses, misses, _ = _pointwise(self._margins(params, part))
-            loss += float(part.weight @ losses)
-            misses *= part.weight
-            gradient -= part.features @ misses
-        return loss, gradient
+    def evaluate(self, params: FloatArray) -> Evaluation:
+        """Value and gradient (d,), with the Hessian that comes along."""
+        return self.evaluate_with_hessian(params)
 
-    def second_order(self, params: FloatArray) -> SecondOrder:
+    def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
         """Value, gradient (d,) and Hessian (d, d), in one pass."""
+        at = self._fold(partial(_evaluate, params.astype(self.rows.dtype, copy=False)))
         loss, gradient = self._from_terms(params)
-        hessian = np.diag(2.0 * self._weight + np.zeros_like(params))
-        row_losses = []
-        for part in self:
-            losses, misses, curvatures = _pointwise(self._margins(params, part))
-            loss += float(part.weight @ losses)
-            with np.errstate(over="ignore"):  # on the way of a step that will be cut short
-                row_losses.append(losses.astype(np.float32, copy=False))
-            misses *= part.weight
-            gradient -= part.features @ misses
-            curvatures *= part.weight
-            # Row by row, which for so few is twice as fast as a matrix product.
-            for row, feature in zip(hessian, part.features, strict=True):
-                row += part.features @ (feature * curvatures)
-        return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
+        assert at.hessian is not None
+        hessian = at.hessian + np.diag(2.0 * self._weight + np.zeros_like(params))
+        return Evaluation(at.loss + loss, at.gradient + gradient, at.largest_row_loss, hessian)
 
-    def reach(self, step: FloatArray) -> float:
+    def max_logit_change(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
-        return max(0.5 * float(np.abs(step @ part.features).max()) for part in self)
+        return self._fold(partial(_max_logit_change, step)).value
 
     def penalty_along(self, step: FloatArray) -> float:
-        """There is no penalty; infinite where the optimum is finite, however far away."""
+        """There is no penalty; infinite where a ridge makes the optimum finite."""
         del step
-        return np.inf if self.trace else 0.0
+        return np.inf if self.ridge else 0.0
 
-    def doubt(self, params: FloatArray) -> float:
+    def bernoulli_variance(self, params: FloatArray) -> float:
         """Least curvature of a direction, against the mean square of the logits it makes.
 
         It is the mean of p (1 - p), weighted by these squares: next to nothing if the direction
         separates the classes. Directions that change no logit do not count.
         """
-        sizes, directions = np.linalg.eigh(self._moments)
+        sizes, directions = np.linalg.eigh(self._moments.products)
         seen = sizes > NO_SPREAD * sizes[-1]
         whiten = directions[:, seen] / np.sqrt(sizes[seen])
-        return float(np.linalg.eigvalsh(whiten.T @ self.second_order(params).hessian @ whiten)[0])
+        hessian = self.evaluate_with_hessian(params).hessian
+        return float(np.linalg.eigvalsh(whiten.T @ hessian @ whiten)[0])
 
-    def unpenalised_shifts(self) -> list[IntArray]:
-        """There is nothing to shift: one logit stands for both classes."""
+    def null_directions(self) -> list[IntArray]:
+        """One logit stands for both classes: there is no common shift."""
         return []
+
+
+@dataclass
+class _Moments(AbstractSums):
+    """Mean products (d, d) of the features, whose signs do not matter, and their means (d,)."""
+
+    products: FloatArray
+    means: FloatArray
+
+
+def _moments(part: _Part) -> _Moments:
+    products = ((part.features * part.weight) @ part.features.T).astype(np.float64, copy=False)
+    means = ((part.features * part.sign) @ part.weight).astype(np.float64, copy=False)
+    return _Moments(products, means)
+
+
+def _signed_part(
+    features: Features, dtype: type[np.floating[Any]], token: int, chunk: Chunk
+) -> _Part:
+    """Features of a chunk times the signs of its labels, computed once where chunks are kept."""
+
+    def make() -> _Part:
+        found, sign = features(chunk.scores), signed(chunk.labels)
+        found *= sign
+        return _Part(
+            found.astype(dtype, copy=False),
+            chunk.weight.astype(dtype, copy=False),
+            sign.astype(dtype, copy=False),
+        )
+
+    # A slot for each precision: a first guess in one is followed by a fit in the other.
+    return chunk.once(f"features {dtype.__name__}", token, make)
+
+
+def _of_part(function: Callable[[_Part], _T], part: Callable[[Chunk], _Part], chunk: Chunk) -> _T:
+    return function(part(chunk))
+
+
+def _evaluate(params: _Floats, part: _Part) -> Evaluation:
+    losses, misses, curvatures = _pointwise(params @ part.features)
+    loss = float(part.weight @ losses)
+    misses *= part.weight
+    gradient = -(part.features @ misses).astype(np.float64, copy=False)
+    curvatures *= part.weight
+    # Row by row, which for so few is twice as fast as a matrix product.
+    hessian = np.empty((len(params), len(params)))
+    for row, feature in zip(hessian, part.features, strict=True):
+        row[:] = part.features @ (feature * curvatures)
+    return Evaluation(loss, gradient, float(losses.max()), hessian)
+
+
+def _max_logit_change(step: FloatArray, part: _Part) -> Largest:
+    return Largest(0.5 * float(np.abs(step @ part.features).max()))
 
 
 def _pointwise(margin: _Floats) -> tuple[_Floats, _Floats, _Floats]:

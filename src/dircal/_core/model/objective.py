@@ -5,51 +5,170 @@ r"""The one objective: multinomial likelihood plus quadratic penalty.
     f(\theta) = -\sum_n v_n \ln \mu_{y_n}(s_n) + \sum_e r_e (\theta_e - c_e)^2,
     \qquad \mu(s) = \mathrm{softmax}(W s + b),
 
-with :math:`v_n` the share of row n in the weight (summing to one), :math:`s_n` its scores,
-:math:`\theta` the free entries of (W, b) as a structure orders them, and :math:`r_e`, :math:`c_e`
-the weight and the centre of the penalty. Everything is a sum over chunks of rows.
+with :math:`v_n` the weight of row n (summing to one), :math:`s_n` its scores, :math:`\theta` the
+free entries of (W, b) as a structure orders them, and :math:`r_e`, :math:`c_e` the weight and the
+centre of the penalty. With J the Jacobian of the logits of a row in :math:`\theta` and
+:math:`e_{y}` its one-hot label, gradient and Hessian are
+
+.. math::
+
+    \nabla f = \sum_n v_n J_n^T (\mu_n - e_{y_n}) + 2 r (\theta - c), \qquad
+    \nabla^2 f = \sum_n v_n J_n^T (\mathrm{diag}\,\mu_n - \mu_n \mu_n^T) J_n
+    + 2\,\mathrm{diag}\,r.
+
+Everything is a sum over chunks of rows; `structure` writes the sums out for each kind of J.
 """
 
-import operator
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import count
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest, Rows
+from dircal._core.model.moments import HessianMoments
 from dircal._core.model.penalty import Penalty, spread_and_share
-from dircal._core.model.precondition import Preconditioner, Sketch, make_preconditioner
 from dircal._core.model.structure import Structure
-from dircal._typing import AnyFloatArray, FloatArray, IntArray, SmallFloatArray
+from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
-__all__ = ["LocalModel", "Objective", "SecondOrder"]
+__all__ = ["Evaluation", "Likelihood", "Linearisation", "Objective"]
 
 _Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
 """Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
+_tokens = count()
 
 
-@dataclass(frozen=True)
-class SecondOrder:
-    """Loss, gradient (p,), Hessian (p, p) and the likelihood loss of each row at one point.
-
-    The losses of the rows are for comparing, and kept in single precision.
-    """
+@dataclass
+class Evaluation:
+    """Loss, gradient (p,), the largest loss of a row, and the Hessian (p, p) where it is formed."""
 
     loss: float
     gradient: FloatArray
-    hessian: FloatArray
-    row_losses: SmallFloatArray
+    largest_row_loss: float
+    hessian: FloatArray | None = None
+
+    def __iadd__(self, other: Self) -> Self:
+        self.loss += other.loss
+        self.gradient += other.gradient
+        self.largest_row_loss = max(self.largest_row_loss, other.largest_row_loss)
+        if self.hessian is not None and other.hessian is not None:
+            self.hessian += other.hessian
+        return self
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where probabilities are looked at, in which precision, and a name for what is kept."""
+
+    params: FloatArray
+    dtype: type[np.floating[Any]]
+    token: int = field(default_factory=lambda: next(_tokens))
+
+
+@dataclass(eq=False)
+class Likelihood:
+    """Mean negative log-likelihood of a linear map with a given structure on given rows.
+
+    What was computed last is kept: along a path of penalties the likelihood stays the same, and
+    the optimum of one penalty is where the next one starts. ``hessian`` is the last one formed.
+    """
+
+    rows: Rows
+    structure: Structure
+    hessian: FloatArray | None = field(default=None, repr=False)
+    _last: tuple[FloatArray, Evaluation] | None = field(default=None, repr=False)
+
+    def evaluate(self, params: FloatArray) -> Evaluation:
+        """Value and gradient (p,)."""
+        if self._last is None or self._last[0] is not params:
+            found = self.rows.fold(partial(_evaluate, self.structure, params))
+            self._last = params, found
+        return self._last[1]
+
+    def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
+        """Value, gradient (p,) and Hessian (p, p), in one pass."""
+        if self._last is None or self._last[0] is not params or self._last[1].hessian is None:
+            found = self.rows.fold(partial(_evaluate_with_hessian, self.structure, params))
+            self._last, self.hessian = (params, found), found.hessian
+        return self._last[1]
+
+    def linearise(self, params: FloatArray, dtype: type[np.floating[Any]]) -> "Linearisation":
+        """Value and gradient (p,), and products with the Hessian without forming it.
+
+        Single precision halves the time of everything that is done with the Hessian. Value and
+        gradient are in double precision always, and so are sums over chunks.
+        """
+        point = _Point(params, dtype)
+        found = self.rows.fold(partial(_linearise, self.structure, point))
+        return Linearisation(self, point, found)
+
+    @cached_property
+    def feature_moments(self) -> "FeatureMoments":
+        """Means and mean squares of the scores."""
+        return self.rows.fold(_feature_moments)
+
+    @property
+    def last_params(self) -> FloatArray | None:
+        """Where it was evaluated last, without a pass if it is asked again."""
+        return None if self._last is None else self._last[0]
+
+    def blocks_of_classes(self, params: FloatArray, classes: IntArray) -> FloatArray:
+        """Hessian (c, q, q) in the parameters of each of some classes alone.
+
+        For structures in which each class has the same features, its scores and a one.
+        """
+        return self.rows.fold(partial(_blocks_of_classes, self.structure, params, classes))
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """Value and gradient (p,) at a point, products with the Hessian there, and its moments.
+
+    Chunks that stay in memory keep their probabilities: no exponential for a product.
+    """
+
+    likelihood: Likelihood
+    point: _Point
+    at: Evaluation
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """The Hessian of the likelihood times ``vector`` (p,)."""
+        structure = self.likelihood.structure
+        small = vector.astype(self.point.dtype, copy=False)
+        return self.likelihood.rows.fold(partial(_hessian_product, structure, self.point, small))
+
+    @cached_property
+    def moments(self) -> HessianMoments:
+        """Moments of the rows around this point."""
+        structure = self.likelihood.structure
+        return self.likelihood.rows.fold(partial(_moments, structure, self.point))
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Penalised loss of a linear map with a given structure on given rows."""
+    """Likelihood plus penalty."""
 
-    rows: Rows
-    structure: Structure
+    likelihood: Likelihood
     penalty: Penalty
+
+    hessian_is_cheap = False
+    """Whether it costs next to nothing on top of the gradient."""
+
+    @property
+    def structure(self) -> Structure:
+        """Which entries of (W, b) are free."""
+        return self.likelihood.structure
+
+    @property
+    def n_params(self) -> int:
+        """Length p of the parameter vector."""
+        return self.structure.n_params
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.likelihood.rows.total_weight
 
     @cached_property
     def _weight(self) -> FloatArray:
@@ -60,8 +179,8 @@ class Objective:
         return self.structure.entries(self.penalty.centre)
 
     @cached_property
-    def penalty_curvature(self) -> FloatArray:
-        """Second derivatives (p,) of the penalty."""
+    def penalty_hessian(self) -> FloatArray:
+        """Diagonal (p,) of the Hessian of the penalty."""
         return 2.0 * self._weight
 
     def from_penalty(self, params: FloatArray) -> tuple[float, FloatArray]:
@@ -70,162 +189,159 @@ class Objective:
         pull = self._weight * distance
         return float(pull @ distance), 2.0 * pull
 
-    def _pass(self, params: FloatArray) -> Iterator[tuple[Chunk, FloatArray, FloatArray]]:
-        """Chunks with the probabilities (k, m) of the map and the loss (m,) of each row."""
-        for chunk in self.rows:
-            logits = self.structure.logits(params, chunk.scores)
-            logits -= logits.max(axis=0)
-            picked = logits[chunk.labels, np.arange(len(chunk.labels))]
-            proba = np.exp(logits, out=logits)
-            total = proba.sum(axis=0)
-            proba /= total
-            yield chunk, proba, np.log(total) - picked
-
-    def loss_and_gradient(self, params: FloatArray) -> tuple[float, FloatArray]:
+    def evaluate(self, params: FloatArray) -> Evaluation:
         """Value and gradient (p,)."""
-        loss, gradient = self.from_penalty(params)
-        for chunk, proba, losses in self._pass(params):
-            loss += float(chunk.weight @ losses)
-            gradient += self._chunk_gradient(chunk, proba)
-        return loss, gradient
+        return self._penalised(self.likelihood.evaluate(params), params)
 
-    def second_order(self, params: FloatArray) -> SecondOrder:
+    def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
         """Value, gradient (p,) and Hessian (p, p), in one pass."""
+        at = self.likelihood.evaluate_with_hessian(params)
+        assert at.hessian is not None
+        return replace(self._penalised(at, params), hessian=self.add_penalty(at.hessian))
+
+    def add_penalty(self, hessian: FloatArray) -> FloatArray:
+        """A Hessian of the likelihood with that of the penalty on top."""
+        return hessian + np.diag(self.penalty_hessian)
+
+    def linearise(self, params: FloatArray, dtype: type[np.floating[Any]]) -> Linearisation:
+        """The likelihood around a point, with the value and gradient of the whole objective."""
+        found = self.likelihood.linearise(params, dtype)
+        return replace(found, at=self._penalised(found.at, params))
+
+    def _penalised(self, at: Evaluation, params: FloatArray) -> Evaluation:
         loss, gradient = self.from_penalty(params)
-        hessian = np.diag(self.penalty_curvature)
-        row_losses = []
-        for chunk, proba, losses in self._pass(params):
-            loss += float(chunk.weight @ losses)
-            row_losses.append(losses.astype(np.float32))
-            hessian += self.structure.curvature(proba, chunk.weight, chunk.scores)
-            gradient += self._chunk_gradient(chunk, proba)
-        return SecondOrder(loss, gradient, hessian, np.concatenate(row_losses))
+        return Evaluation(at.loss + loss, at.gradient + gradient, at.largest_row_loss)
 
-    def blocks_of_classes(self, params: FloatArray, classes: IntArray) -> FloatArray:
-        """Hessian (c, q, q) of the likelihood in the parameters of each of some classes alone.
+    def with_ridge(self, ridge: float) -> "Objective":
+        """The same with ``ridge`` times the squared change that each entry makes to a logit.
 
-        For structures in which each class has the same features, its scores and a one.
+        The change that a slope makes is its score less the mean score, for the intercept makes up
+        for the mean; the intercept is penalised so little that it can.
         """
-        width = self.rows.n_classes + 1
-        blocks = np.zeros((len(classes), width, width))
-        for chunk, proba, _ in self._pass(params):
-            picked = proba[classes]
-            doubt = picked * (1.0 - picked) * chunk.weight
-            features = np.ones((width, len(chunk.labels)), dtype=chunk.scores.dtype)
-            features[:-1] = chunk.scores
-            for block, of_rows in zip(blocks, doubt.astype(features.dtype), strict=True):
-                block += (features * of_rows) @ features.T
-        return blocks
-
-    def local_model(
-        self, params: FloatArray, precision: type[np.floating[Any]] = np.float64
-    ) -> "LocalModel":
-        """Value and gradient (p,), and the curvature around them.
-
-        Single ``precision`` halves the time of everything that is done with the curvature. Value
-        and gradient are in double precision always, and so are sums over chunks.
-        """
-        loss, gradient = self.from_penalty(params)
-        kept: list[_Part] | None = [] if self.rows.in_memory else None
-        for number, (chunk, proba, losses) in enumerate(self._pass(params)):
-            loss += float(chunk.weight @ losses)
-            if kept is not None:
-                small = precision is np.float32
-                scores = self._small_scores[number] if small else chunk.scores
-                kept.append((scores, proba.astype(precision), chunk.weight.astype(precision)))
-            gradient += self._chunk_gradient(chunk, proba)
-        return LocalModel(self, params, loss, gradient, kept)
-
-    @cached_property
-    def _small_scores(self) -> list[AnyFloatArray]:
-        return [chunk.scores for chunk in self.rows.in_single()]
-
-    def held(self, trace: float) -> "Objective":
-        """The same with a penalty of ``trace`` times the square of what each entry does to a logit.
-
-        What a slope does is its score less the mean of that, for the intercept makes up for the
-        mean; it is penalised so little that it can.
-        """
-        k = self.rows.n_classes
-        means, squares = np.zeros(k), np.zeros(k)
-        for chunk in self.rows:
-            means += chunk.scores @ chunk.weight
-            squares += np.einsum("jm,jm,m->j", chunk.scores, chunk.scores, chunk.weight)
-        spread, share = spread_and_share(means, squares)
-        if self.structure.n_params == 1:
+        moments = self.likelihood.feature_moments
+        spread, share = spread_and_share(moments.means, moments.squares)
+        if self.n_params == 1:
             spread[:] = spread.mean()
-        weight = self.penalty.weight + trace * np.append(spread, share.min())
+        weight = self.penalty.weight + ridge * np.append(spread, share.min())
         return replace(self, penalty=Penalty(weight, self.penalty.centre))
 
-    def reach(self, step: FloatArray) -> float:
+    def max_logit_change(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
-        largest = 0.0
-        for chunk in self.rows:
-            change = self.structure.logits(step, chunk.scores)
-            change -= change.mean(axis=0)
-            largest = max(largest, float(np.abs(change).max()))
-        return largest
+        return self.likelihood.rows.fold(partial(_max_logit_change, self.structure, step)).value
 
     def penalty_along(self, step: FloatArray) -> float:
-        """What the penalty of ``step`` would be if it were centred on zero: its curvature.
+        """The penalty's share of the curvature along ``step``.
 
-        Infinite where the optimum is finite, however far away.
+        Infinite where every entry is penalised: the optimum is finite then, however far away.
         """
         return float(self._weight @ step**2) if (self._weight == 0.0).any() else np.inf
 
-    def unpenalised_shifts(self) -> list[IntArray]:
+    def null_directions(self) -> list[IntArray]:
         """Index sets along which a common shift changes neither likelihood nor penalty."""
-        return [shift for shift in self.structure.flat if not self._weight[shift].any()]
-
-    def _chunk_gradient(self, chunk: Chunk, proba: FloatArray) -> FloatArray:
-        """Gradient of the loss of one chunk; ``proba`` is used up."""
-        proba[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
-        proba *= chunk.weight.astype(proba.dtype, copy=False)
-        return self.structure.adjoint(proba, chunk.scores)
+        return [shift for shift in self.structure.null_directions if not self._weight[shift].any()]
 
 
-@dataclass(frozen=True)
-class LocalModel:
-    """Loss and gradient (p,) at a point, products with the Hessian and a preconditioner.
+@dataclass
+class FeatureMoments(AbstractSums):
+    """Weighted means (k,) and mean squares (k,) of the scores."""
 
-    Where the scores are kept in memory, so are the probabilities: no exponential a product.
-    """
+    means: FloatArray
+    squares: FloatArray
 
-    objective: Objective
-    params: FloatArray
-    loss: float
-    gradient: FloatArray
-    kept: list[_Part] | None
 
-    def _parts(self) -> Iterator[_Part]:
-        if self.kept is not None:
-            yield from self.kept
-            return
-        for chunk, proba, _ in self.objective._pass(self.params):
-            yield chunk.scores, proba, chunk.weight
+def _feature_moments(chunk: Chunk) -> FeatureMoments:
+    scores, weight = chunk.scores, chunk.weight
+    return FeatureMoments(scores @ weight, np.einsum("jm,jm,m->j", scores, scores, weight))
 
-    def product(self, vector: FloatArray) -> FloatArray:
-        """The Hessian times ``vector`` (p,)."""
-        structure = self.objective.structure
-        result = self.objective.penalty_curvature * vector
-        for scores, proba, weight in self._parts():
-            change = structure.logits(vector.astype(proba.dtype, copy=False), scores)
-            change -= np.einsum("im,im->m", proba, change)
-            change *= proba
-            change *= weight
-            result += structure.adjoint(change, scores)
-        return result
 
-    @cached_property
-    def sketch(self) -> Sketch:
-        """Moments of the rows around this point."""
-        parts = (
-            self.objective.structure.sketch(proba, weight, scores)
-            for scores, proba, weight in self._parts()
-        )
-        return reduce(operator.add, parts)
+def _forward(
+    structure: Structure, params: FloatArray, chunk: Chunk
+) -> tuple[AnyFloatArray, AnyFloatArray]:
+    """Probabilities (k, m) of the map, and the loss (m,) of each row."""
+    logits = structure.logits(params, chunk.scores)
+    logits -= logits.max(axis=0)
+    picked = logits[chunk.labels, np.arange(len(chunk.labels))]
+    proba = np.exp(logits, out=logits)
+    total = proba.sum(axis=0)
+    proba /= total
+    return proba, np.log(total) - picked
 
-    def preconditioner(self) -> Preconditioner:
-        """Approximate inverse of the Hessian."""
-        owner = self.objective.structure.owner
-        return make_preconditioner(self.sketch, owner, self.objective.penalty_curvature)
+
+def _summed(
+    structure: Structure, chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray
+) -> Evaluation:
+    """Loss and gradient of one chunk; ``proba`` is used up."""
+    proba[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
+    proba *= chunk.weight.astype(proba.dtype, copy=False)
+    gradient = structure.adjoint(proba, chunk.scores)
+    return Evaluation(float(chunk.weight @ losses), gradient, float(losses.max()))
+
+
+def _evaluate(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
+    return _summed(structure, chunk, *_forward(structure, params, chunk))
+
+
+def _evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
+    proba, losses = _forward(structure, params, chunk)
+    hessian = structure.hessian(proba, chunk.weight, chunk.scores)
+    return replace(_summed(structure, chunk, proba, losses), hessian=hessian)
+
+
+def _linearise(structure: Structure, point: _Point, chunk: Chunk) -> Evaluation:
+    proba, losses = _forward(structure, point.params, chunk)
+    if chunk.memo is not None:
+        chunk.once("linearised", point.token, lambda: _as_part(point, chunk, proba))
+    return _summed(structure, chunk, proba, losses)
+
+
+def _as_part(point: _Point, chunk: Chunk, proba: AnyFloatArray) -> _Part:
+    dtype = point.dtype
+    scores = chunk.scores.astype(dtype, copy=False)
+    return scores, proba.astype(dtype), chunk.weight.astype(dtype)
+
+
+def _part(structure: Structure, point: _Point, chunk: Chunk) -> _Part:
+    """What a chunk has kept of a point, or what it finds there."""
+    return chunk.once(
+        "linearised",
+        point.token,
+        lambda: _as_part(point, chunk, _forward(structure, point.params, chunk)[0]),
+    )
+
+
+def _hessian_product(
+    structure: Structure, point: _Point, vector: AnyFloatArray, chunk: Chunk
+) -> FloatArray:
+    """Sum of v J^T (diag(mu) - mu mu^T) J vector over the rows of a chunk."""
+    scores, proba, weight = _part(structure, point, chunk)
+    change = structure.logits(vector, scores)
+    change -= np.einsum("im,im->m", proba, change)
+    change *= proba
+    change *= weight
+    return structure.adjoint(change, scores).astype(np.float64, copy=False)
+
+
+def _moments(structure: Structure, point: _Point, chunk: Chunk) -> HessianMoments:
+    scores, proba, weight = _part(structure, point, chunk)
+    return structure.hessian_moments(proba, weight, scores)
+
+
+def _blocks_of_classes(
+    structure: Structure, params: FloatArray, classes: IntArray, chunk: Chunk
+) -> FloatArray:
+    proba, _ = _forward(structure, params, chunk)
+    width = len(chunk.scores) + 1
+    picked = proba[classes]
+    variances = picked * (1.0 - picked) * chunk.weight
+    features = np.ones((width, len(chunk.labels)), dtype=chunk.scores.dtype)
+    features[:-1] = chunk.scores
+    blocks = np.empty((len(classes), width, width))
+    for block, variance in zip(blocks, variances.astype(features.dtype), strict=True):
+        block[:] = (features * variance) @ features.T
+    return blocks
+
+
+def _max_logit_change(structure: Structure, step: FloatArray, chunk: Chunk) -> Largest:
+    change = structure.logits(step, chunk.scores)
+    change -= change.mean(axis=0)
+    return Largest(float(np.abs(change).max()))

@@ -5,9 +5,9 @@ Jacobian of the logits of one row, every structure offers
 
 * ``logits(params, scores)``: J params, for all rows, (k, m);
 * ``adjoint(residual, scores)``: the sum over rows of J^T residual, (p,);
-* ``curvature(proba, weight, scores)``: the sum over rows of
+* ``hessian(proba, weight, scores)``: the sum over rows of
   weight * J^T (diag(proba) - proba proba^T) J, (p, p);
-* ``sketch(proba, weight, scores)``: what a preconditioner needs to know of that.
+* ``hessian_moments(proba, weight, scores)``: what a preconditioner needs to know of that.
 
 The objective is written in these and knows no structure by name.
 """
@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dircal._core.model.precondition import Sketch
+from dircal._core.model.moments import HessianMoments
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
@@ -35,8 +35,11 @@ class Structure(Protocol):
         """Length of the parameter vector."""
 
     @property
-    def flat(self) -> IntArray:
-        """Indices (d, k): adding one number to the entries of a row changes no probability."""
+    def null_directions(self) -> IntArray:
+        """Indices (d, k): adding one number to the entries of a row changes no probability.
+
+        They span the null space of the likelihood: softmax does not see a common shift.
+        """
 
     def entries(self, table: FloatArray) -> FloatArray:
         """Those of the entries (k, k + 1) that are free, in the order of the parameters."""
@@ -53,15 +56,17 @@ class Structure(Protocol):
     def adjoint(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
         """Gradient in the parameters from the gradient in the logits (k, m)."""
 
-    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+    def hessian(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Hessian in the parameters of the weighted loss."""
 
     @property
-    def owner(self) -> IntArray:
-        """Class (p,) whose logit each parameter moves, as the sketch numbers the classes."""
+    def param_class(self) -> IntArray:
+        """Class (p,) whose logit each parameter moves, as `hessian_moments` counts classes."""
 
-    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
-        """Moments behind `curvature`; its diagonal is exact."""
+    def hessian_moments(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> HessianMoments:
+        """Moments behind `hessian`; its diagonal is exact."""
 
 
 @dataclass(frozen=True)
@@ -94,22 +99,22 @@ class _Pairs:
         return spread
 
 
-def _sketch_by_class(
+def _moments_by_class(
     structure: Structure, proba: FloatArray, weight: FloatArray, scores: FloatArray
-) -> Sketch:
-    """Sketch of a structure in which each parameter moves the logit of one class."""
+) -> HessianMoments:
+    """HessianMoments of a structure in which each parameter moves the logit of one class."""
     weighted = weight * proba
     coupling = -(weighted @ proba.T)
-    weighted_doubt = weighted * (1.0 - proba)
-    np.fill_diagonal(coupling, weighted_doubt.sum(axis=1))
+    weighted_variance = weighted * (1.0 - proba)
+    np.fill_diagonal(coupling, weighted_variance.sum(axis=1))
     sums = (
-        structure.adjoint(weighted_doubt, scores),
-        structure.adjoint(weighted_doubt, scores**2),
+        structure.adjoint(weighted_variance, scores),
+        structure.adjoint(weighted_variance, scores**2),
         coupling,
         weighted.sum(axis=1),
     )
     # Single precision ends here: sums over chunks are double.
-    return Sketch(*(each.astype(np.float64, copy=False) for each in sums))
+    return HessianMoments(*(each.astype(np.float64, copy=False) for each in sums))
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class Full:
         return self.n_free * (self.n_classes + 1)
 
     @property
-    def flat(self) -> IntArray:
+    def null_directions(self) -> IntArray:
         """Every column of [W | b], if no row is held."""
         if self.n_free < self.n_classes:
             return np.empty((0, 0), dtype=np.intp)
@@ -160,7 +165,7 @@ class Full:
         free = residual[: self.n_free]
         return np.column_stack([free @ scores.T, free.sum(axis=1)]).ravel()
 
-    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+    def hessian(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T.
 
         With t = (s, 1), the products p_i p_j t_a t_b are symmetric in (i, j) and in (a, b): half
@@ -184,13 +189,15 @@ class Full:
         return hessian.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
 
     @property
-    def owner(self) -> IntArray:
+    def param_class(self) -> IntArray:
         """Each row of [W | b] belongs to one class."""
         return np.repeat(np.arange(self.n_free), self.n_classes + 1)
 
-    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
-        """Moments of scores and a one in the rows in doubt about each class."""
-        return _sketch_by_class(self, proba[: self.n_free], weight, scores)
+    def hessian_moments(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> HessianMoments:
+        """Moments of scores and a one, by the Bernoulli variance of each class."""
+        return _moments_by_class(self, proba[: self.n_free], weight, scores)
 
 
 @dataclass(frozen=True)
@@ -205,7 +212,7 @@ class Diagonal:
         return 2 * self.n_classes
 
     @property
-    def flat(self) -> IntArray:
+    def null_directions(self) -> IntArray:
         """The intercepts."""
         return np.arange(self.n_classes, 2 * self.n_classes)[None, :]
 
@@ -231,7 +238,7 @@ class Diagonal:
         """Per class, the product with the scores and the sum."""
         return np.concatenate([np.einsum("im,im->i", residual, scores), residual.sum(axis=1)])
 
-    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+    def hessian(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Four k x k blocks: slopes and intercepts against each other."""
         products = np.vstack([proba * scores, proba]) * np.sqrt(weight)
         hessian: FloatArray = -(products @ products.T)
@@ -246,13 +253,15 @@ class Diagonal:
         return hessian
 
     @property
-    def owner(self) -> IntArray:
+    def param_class(self) -> IntArray:
         """The class of each slope, then of each intercept."""
         return np.tile(np.arange(self.n_classes), 2)
 
-    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
-        """Moments of the own score and a one in the rows in doubt about each class."""
-        return _sketch_by_class(self, proba, weight, scores)
+    def hessian_moments(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> HessianMoments:
+        """Moments of the own score and a one, by the Bernoulli variance of each class."""
+        return _moments_by_class(self, proba, weight, scores)
 
 
 @dataclass(frozen=True)
@@ -267,8 +276,8 @@ class Scalar:
         return 1
 
     @property
-    def flat(self) -> IntArray:
-        """Nothing is flat."""
+    def null_directions(self) -> IntArray:
+        """A common slope changes every probability."""
         return np.empty((0, 0), dtype=np.intp)
 
     def entries(self, table: FloatArray) -> FloatArray:
@@ -291,7 +300,7 @@ class Scalar:
         """Product of residuals and scores."""
         return np.array([np.vdot(residual, scores)])
 
-    def curvature(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
+    def hessian(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Weighted mean over rows of the variance of the scores under ``proba``."""
         products = proba * scores
         means = products.sum(axis=0)
@@ -302,11 +311,13 @@ class Scalar:
         return np.array([[weight @ np.einsum("im,im->m", products, proba)]])
 
     @property
-    def owner(self) -> IntArray:
+    def param_class(self) -> IntArray:
         """All classes share the slope: it counts as one class of its own."""
         return np.zeros(1, dtype=np.intp)
 
-    def sketch(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> Sketch:
-        """The one entry of `curvature`, without a mean."""
-        second = self.curvature(proba, weight, scores)[0].astype(np.float64)
-        return Sketch(np.zeros(1), second, np.zeros((1, 1)), np.zeros(1))
+    def hessian_moments(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> HessianMoments:
+        """The one entry of `hessian`, without a mean."""
+        second = self.hessian(proba, weight, scores)[0].astype(np.float64)
+        return HessianMoments(np.zeros(1), second, np.zeros((1, 1)), np.zeros(1))

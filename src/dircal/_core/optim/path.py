@@ -1,29 +1,21 @@
-"""Many penalties on the same rows, each solved from where the one before ended.
+"""A regularisation path: many penalties on the same rows, each solved from where the last ended.
 
-Along a grid of strengths the likelihood stays the same and its curvature hardly moves. So the
-Hessian of the likelihood is kept from point to point, only the penalty on its diagonal changes,
-and most optima cost a factorisation and one or two evaluations.
+Along a grid of strengths the likelihood stays the same and its curvature hardly moves. So each fit
+is a warm start with the Hessian of the likelihood from the points before; only the penalty on its
+diagonal changes, and most optima cost a factorisation and one or two evaluations.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from dircal._core.data.chunks import Rows
-from dircal._core.model.objective import Objective
-from dircal._core.model.penalty import Penalty, no_penalty
-from dircal._core.model.structure import Structure
-from dircal._core.optim.newton import Solution, Status, factorised, is_direct, minimise
-from dircal._core.optim.separation import TRACE, solve
+from dircal._core.model.objective import Likelihood, Objective
+from dircal._core.model.penalty import Penalty
+from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise
+from dircal._core.optim.separation import SEPARATION_RIDGE, solve
+from dircal._core.optim.steps import NewtonCholesky
 from dircal._typing import FloatArray
 
-__all__ = ["Walk", "order_of_path", "solve_path"]
-
-# A step with an old Hessian is worth its evaluation while promises fall by this factor.
-_WORTH_KEEPING = 0.1
-# Steps with old Hessians before the ordinary solver takes over.
-_PATIENCE = 12
+__all__ = ["PathSolver", "order_of_path", "solve_path"]
 
 
 def order_of_path(penalties: Sequence[Penalty]) -> list[int]:
@@ -40,8 +32,7 @@ def order_of_path(penalties: Sequence[Penalty]) -> list[int]:
 
 
 def solve_path(
-    rows: Rows,
-    structure: Structure,
+    likelihood: Likelihood,
     penalties: Sequence[Penalty],
     start: FloatArray,
     *,
@@ -54,88 +45,64 @@ def solve_path(
     Whether there is a finite optimum depends on which entries are penalised, not on how much. So
     the first of each kind, solved from scratch, decides for those that follow it.
     """
-    kind, walk = None, None
+    kind, path = None, None
     for penalty in penalties:
-        objective = Objective(rows, structure, penalty)
-        if walk is None or (penalty.weight > 0.0).tobytes() != kind:
+        objective = Objective(likelihood, penalty)
+        if path is None or (penalty.weight > 0.0).tobytes() != kind:
             kind = (penalty.weight > 0.0).tobytes()
             solution = solve(
                 objective, start, every_row_right=every_row_right, tol=tol, max_iter=max_iter
             )
-            endless = solution.status is Status.AT_INFINITY
-            walk = Walk(rows, structure, solution.params, endless, tol, max_iter)
+            separated = solution.status is Status.SEPARATED
+            path = PathSolver(likelihood, solution.params, separated, tol, max_iter)
         else:
-            solution = walk.go(objective)
+            solution = path.solve(objective)
         yield solution
 
 
-class Walk:
-    """Newton's method with a Hessian of the likelihood that serves several penalties.
+class PathSolver:
+    """Warm starts with a Hessian of the likelihood that serves several penalties.
 
-    Where the optima are at infinity a trace of a penalty holds them, as in `solve`.
+    Where classes are ``separated`` a ridge holds the optima, as in `solve`.
     """
 
     def __init__(
         self,
-        rows: Rows,
-        structure: Structure,
+        likelihood: Likelihood,
         params: FloatArray,
-        endless: bool,
+        separated: bool,
         tol: float,
         max_iter: int,
     ) -> None:
-        self.likelihood = Objective(rows, structure, no_penalty(rows.n_classes))
-        self.endless = endless
+        self.likelihood = likelihood
+        self.separated = separated
         self.tol = tol
         self.max_iter = max_iter
-        self.direct = is_direct(structure)
-        self.stand_at(params)
+        self.forms_hessian = forms_hessian(likelihood.structure.n_params)
+        self.linearise_at(params)
 
-    def stand_at(self, params: FloatArray) -> None:
-        """Go to ``params`` and look around there, where Hessians are formed."""
+    def linearise_at(self, params: FloatArray) -> None:
+        """Start from ``params``, with the Hessian there where Hessians are formed."""
         self.params = params
-        if self.direct:
-            at = self.likelihood.second_order(params)
-            self.loss, self.gradient, self.hessian = at.loss, at.gradient, at.hessian
+        if self.forms_hessian:
+            self.likelihood.evaluate_with_hessian(params)
 
-    def go(self, objective: Objective) -> Solution:
+    def solve(self, objective: Objective) -> Solution:
         """The optimum of another penalty, from where the last one was."""
-        held = objective.held(TRACE) if self.endless else objective
-        origin = self.params
-        found = self._go(held) if self.direct else None
-        if found is None:
-            found = minimise(held, origin, tol=self.tol, max_iter=self.max_iter)
-            self.stand_at(found.params)
-        return replace(found, status=Status.AT_INFINITY) if self.endless else found
-
-    def _go(self, objective: Objective) -> Solution | None:
-        """By steps with an old Hessian; None if the way is not smooth."""
-        solve_with = self._factorised(objective)
-        loss, gradient = self._with_penalty(objective)
-        before = np.inf
-        for n_iter in range(1, _PATIENCE + 1):
-            step = solve_with(-gradient)
-            promised = -0.5 * float(gradient @ step)
-            if promised > _WORTH_KEEPING * before:
-                self.stand_at(self.params)
-                solve_with = self._factorised(objective)
-                step = solve_with(-gradient)
-                promised = -0.5 * float(gradient @ step)
-            if promised <= self.tol:
-                params = self.params + step
-                return Solution(params, loss - promised, n_iter, n_iter, Status.CONVERGED)
-            self.params = self.params + step
-            self.loss, self.gradient = self.likelihood.loss_and_gradient(self.params)
-            lower, gradient = self._with_penalty(objective)
-            if not lower < loss:
-                return None
-            loss, before = lower, promised
-        return None
-
-    def _factorised(self, objective: Objective) -> Callable[[FloatArray], FloatArray]:
-        return factorised(objective, self.hessian + np.diag(objective.penalty_curvature))
-
-    def _with_penalty(self, objective: Objective) -> tuple[float, FloatArray]:
-        """Objective and gradient where we stand."""
-        loss, gradient = objective.from_penalty(self.params)
-        return loss + self.loss, gradient + self.gradient
+        held = objective.with_ridge(SEPARATION_RIDGE) if self.separated else objective
+        steps = None
+        if self.forms_hessian:
+            assert self.likelihood.hessian is not None
+            steps = NewtonCholesky(held, held.add_penalty(self.likelihood.hessian))
+        found = minimise(
+            held,
+            self.params,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            steps=steps,
+            may_diverge=False,
+        )
+        # Where the rows were read last, so that the next penalty need not read them there again.
+        last = self.likelihood.last_params
+        self.params = found.params if last is None or not self.forms_hessian else last
+        return replace(found, status=Status.SEPARATED) if self.separated else found

@@ -1,17 +1,23 @@
-"""A definite answer where the optimum is at infinity."""
+"""A definite answer where the classes are separated and the optimum is at infinity.
+
+Where a direction separates some classes without error the likelihood has no finite maximum
+(Albert & Anderson, 1984): a solver stops somewhere on its way, by an accident of its steps. A ridge
+far too weak to matter where rows say anything holds the map there, so that it depends on the rows
+alone, whatever their order or their weights are made of.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
-from dircal._core.model.logistic import LogisticObjective
 from dircal._core.model.objective import Objective
 from dircal._core.optim.newton import Solution, Status, minimise
+from dircal._core.optim.steps import ConvexObjective
 from dircal._typing import FloatArray
 
-__all__ = ["TRACE", "settle", "solve"]
+__all__ = ["SEPARATION_RIDGE", "better_start", "solve", "solve_separated"]
 
-TRACE = 1e-7
+SEPARATION_RIDGE = 1e-7
 """Weight of a squared logit where nothing else bounds the map: far too little to matter where rows
 say anything, and enough to be seen above rounding errors where they do not."""
 # As far as rounding allows: two ways to the same optimum should end at the same digits.
@@ -35,28 +41,22 @@ def solve(
     free = not np.diagonal(objective.penalty.weight).any()
     if not (every_row_right and free):
         solution = minimise(objective, start, tol=tol, max_iter=max_iter)
-        if solution.status is not Status.AT_INFINITY:
+        if solution.status is not Status.SEPARATED:
             return solution
-    settled = settle(objective.held(TRACE), start, max_iter=max_iter)
-    loss, _ = objective.loss_and_gradient(settled.params)
-    return replace(settled, loss=loss, n_passes=settled.n_passes + 1)
+    held = solve_separated(objective.with_ridge(SEPARATION_RIDGE), start, max_iter=max_iter)
+    loss = objective.evaluate(held.params).loss
+    return replace(held, loss=loss, n_passes=held.n_passes + 1)
 
 
 def better_start(objective: Objective, start: FloatArray) -> FloatArray:
     """``start``, or zero where the penalty makes that the better one."""
     loss, _ = objective.from_penalty(start)
-    if loss <= np.log(objective.rows.n_classes):
+    if loss <= np.log(objective.likelihood.rows.n_classes):
         return start
     return np.zeros_like(start)
 
 
-def settle(
-    objective: Objective | LogisticObjective, start: FloatArray, *, max_iter: int
-) -> Solution:
-    """The optimum of an objective that only a trace of a penalty keeps from infinity.
-
-    Where a solver stops on its way to infinity is an accident of its steps; this point is not. It
-    depends on the rows alone, whatever their order or their weights are made of.
-    """
+def solve_separated(objective: ConvexObjective, start: FloatArray, *, max_iter: int) -> Solution:
+    """The optimum of an objective that only its ridge keeps from infinity."""
     found = minimise(objective, start, tol=_TOLERANCE, max_iter=max_iter)
-    return replace(found, status=Status.AT_INFINITY)
+    return replace(found, status=Status.SEPARATED)

@@ -1,46 +1,51 @@
-"""The temperature map: one slope, found by a safeguarded Newton method on its logarithm."""
+"""The temperature map: one slope, found by Newton's method on its logarithm."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dircal._core.data.chunks import Rows
 from dircal._core.model.logistic import LogisticObjective, log_odds
-from dircal._core.model.objective import Objective, SecondOrder
+from dircal._core.model.objective import Evaluation, Likelihood, Objective
 from dircal._core.model.penalty import no_penalty
 from dircal._core.model.structure import Scalar
-from dircal._core.optim.newton import Solution, Status
+from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.separation import solve
-from dircal._typing import SmallFloatArray
+from dircal._core.optim.steps import NewtonStep, Point
+from dircal._typing import FloatArray, IntArray
 
 __all__ = ["TemperatureFit", "definite_temperature", "fit_temperature"]
 
 # No step multiplies or divides the slope by more than this.
 _LARGEST_FACTOR = 8.0
-# Moves in one direction after which a slope that nothing bounds on that side is helped along.
-_PATIENCE = 4
 # Gradients below this part of the largest score are rounding errors, in either precision.
-_ROUNDING = {np.float64: 1e-13, np.float32: 5e-7}
+_GRADIENT_ROUNDING = {np.float64: 1e-13, np.float32: 5e-7}
 # The slope that stands for zero, in units of the inverse spread of the scores.
 _ZERO_SLOPE = 1e-6
+# A slope this much smaller than where it began may be on its way to zero.
+_FALLEN = _LARGEST_FACTOR**-3
 
 
 @dataclass(frozen=True)
 class TemperatureFit:
-    """The best slope 1/t as a solution, and the loss of each row at the last point looked at.
+    """The best slope 1/t as a solution.
 
     With ``every_row_right`` the best slope is infinite, and not zero: larger ones are always
     better.
     """
 
     solution: Solution
-    row_losses: SmallFloatArray
     every_row_right: bool = False
 
     @property
     def slope(self) -> float:
         """Slope 1/t."""
         return float(self.solution.params[0])
+
+    @property
+    def evaluated_slope(self) -> float:
+        """The slope at which rows were read last."""
+        return float(self.solution.evaluated.params[0])
 
 
 def fit_temperature(
@@ -51,109 +56,139 @@ def fit_temperature(
     Without ``start`` the first guess is the Newton step from slope zero, which makes the method
     blind to the scale of the scores.
     """
-    objective = _slope_objective(rows)
-    noise = _ROUNDING[rows.precision] * rows.largest
-    zero = objective.second_order(np.zeros(1)) if start is None else None
-    if zero is not None:
+    loss = _SlopeLoss.of(rows)
+    noise = _GRADIENT_ROUNDING[rows.dtype] * rows.largest
+    n_before = 0
+    if start is None:
+        zero, n_before = loss.evaluate(np.zeros(1)), 1
         if _is_flat(zero, noise):
-            return _stay(zero, 1.0, 1)
+            return TemperatureFit(_ended(zero, 1.0, 1, Status.CONVERGED))
         if zero.gradient[0] >= 0.0:
-            return _stay_at_zero(zero, 1)
-        start = float(-zero.gradient[0] / zero.hessian[0, 0])
-    assert start is not None
-    return _search(objective, start, 0 if zero is None else 1, noise, tol, max_iter)
+            return TemperatureFit(_at_zero(zero, 1))
+        start = float(-zero.gradient[0] / _curvature(zero))
+    found = minimise(
+        loss,
+        np.array([start]),
+        tol=tol,
+        max_iter=max_iter,
+        steps=_LogSlopeSteps(loss),
+        may_diverge=False,
+    )
+    n_passes = n_before + found.n_passes
+    if found.params[0] < _FALLEN * start:
+        zero = loss.evaluate(np.zeros(1))
+        n_passes += 1
+        if zero.gradient[0] >= 0.0 and not _is_flat(zero, noise):
+            return TemperatureFit(_at_zero(zero, n_passes))
+    # Every row right: a larger slope is always better, and none is best.
+    ended = found.status in (Status.CONVERGED, Status.STALLED)
+    every_row_right = ended and found.evaluated.at.largest_row_loss < np.log(2.0)
+    status = Status.SEPARATED if every_row_right else found.status
+    return TemperatureFit(replace(found, n_passes=n_passes, status=status), every_row_right)
 
 
 def definite_temperature(rows: Rows, *, tol: float, max_iter: int, start: float) -> Solution:
-    """The best temperature map, or that which a trace of a penalty holds where it is endless."""
+    """The best temperature map, or that which a ridge holds where every row is right."""
     fit = fit_temperature(rows, tol=tol, max_iter=max_iter, start=start)
     if not fit.every_row_right:
         return fit.solution
     k = rows.n_classes
-    objective = Objective(rows, Scalar(k), no_penalty(k))
+    objective = Objective(Likelihood(rows, Scalar(k)), no_penalty(k))
     return solve(objective, np.array([start]), every_row_right=True, tol=tol, max_iter=max_iter)
 
 
-def _slope_objective(rows: Rows) -> Objective | LogisticObjective:
-    """The mean loss as a function of the slope; two classes need only their difference."""
-    k = rows.n_classes
-    if k == 2:
-        return LogisticObjective(rows, log_odds)
-    return Objective(rows, Scalar(k), no_penalty(k))
+@dataclass(frozen=True)
+class _SlopeLoss:
+    """The mean loss as a function of the slope, always with both derivatives.
+
+    Two classes need only the difference of their scores.
+    """
+
+    loss: Likelihood | LogisticObjective
+    total_weight: float
+
+    hessian_is_cheap = True
+
+    @classmethod
+    def of(cls, rows: Rows) -> "_SlopeLoss":
+        """The loss of these rows."""
+        k, n = rows.n_classes, rows.total_weight
+        if k == 2:
+            return cls(LogisticObjective(rows, log_odds), n)
+        return cls(Likelihood(rows, Scalar(k)), n)
+
+    def evaluate(self, params: FloatArray) -> Evaluation:
+        """Value and both derivatives."""
+        return self.loss.evaluate_with_hessian(params)
+
+    def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
+        """Value and both derivatives."""
+        return self.loss.evaluate_with_hessian(params)
+
+    def null_directions(self) -> list[IntArray]:
+        """A slope changes every probability."""
+        return []
+
+    def max_logit_change(self, step: FloatArray) -> float:
+        """Steps are bounded by a factor, whatever the scale of the scores is."""
+        del step
+        return 0.0
+
+    def penalty_along(self, step: FloatArray) -> float:
+        """Slopes that grow without end are told by the losses of the rows."""
+        del step
+        return np.inf
 
 
-def _is_flat(at: SecondOrder, noise: float) -> bool:
+@dataclass(frozen=True)
+class _LogSlopeSteps:
+    """Newton's method on u = ln s, which keeps the slope s positive.
+
+    With f the loss as a function of s, which is convex, the derivatives in u are s f' and
+    s f' + s^2 f''. Where the second is not positive the step is as long as steps may be. The
+    predicted decrease is that of the convex f: half of f'^2 / f''.
+    """
+
+    loss: _SlopeLoss
+
+    def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
+        """Value and both derivatives."""
+        del with_hessian
+        return Point(params, self.loss.evaluate(params))
+
+    def newton_step(self, point: Point) -> NewtonStep:
+        """The change of the slope that a Newton step on its logarithm makes, within bounds."""
+        slope, gradient = float(point.params[0]), float(point.at.gradient[0])
+        curvature = _curvature(point.at)
+        first = slope * gradient
+        second = first + slope**2 * curvature
+        largest = np.log(_LARGEST_FACTOR)
+        move = -first / second if second > 0.0 else -np.sign(first) * largest
+        step = slope * np.expm1(np.clip(move, -largest, largest))
+        predicted = 0.5 * gradient**2 / curvature if curvature > 0.0 else abs(gradient)
+        return NewtonStep(np.array([step]), predicted, 0)
+
+
+def _curvature(at: Evaluation) -> float:
+    assert at.hessian is not None
+    return float(at.hessian[0, 0])
+
+
+def _is_flat(at: Evaluation, noise: float) -> bool:
     """Whether rows are uniform but for rounding: then no slope changes anything.
 
     Rows that are all right beyond doubt have no gradient either, but next to no loss.
     """
-    small = abs(at.gradient[0]) <= noise and at.hessian[0, 0] <= noise**2
+    small = abs(at.gradient[0]) <= noise and _curvature(at) <= noise**2
     return bool(small and at.loss > 0.5)
 
 
-def _stay(at: SecondOrder, slope: float, n_passes: int) -> TemperatureFit:
-    """The fit where no slope is better than the given one."""
-    solution = Solution(np.array([slope]), at.loss, 0, n_passes, Status.CONVERGED)
-    return TemperatureFit(solution, at.row_losses)
+def _ended(at: Evaluation, slope: float, n_passes: int, status: Status) -> Solution:
+    params = np.array([slope])
+    return Solution(params, at.loss, 0, n_passes, status, Point(params, at))
 
 
-def _stay_at_zero(zero: SecondOrder, n_passes: int) -> TemperatureFit:
-    """The fit where no positive slope is better than zero: the loss is convex and rises."""
-    slope = _ZERO_SLOPE / np.sqrt(zero.hessian[0, 0])
-    solution = Solution(np.array([slope]), zero.loss, 0, n_passes, Status.AT_INFINITY)
-    return TemperatureFit(solution, zero.row_losses)
-
-
-def _search(
-    objective: Objective | LogisticObjective,
-    slope: float,
-    n_passes: int,
-    noise: float,
-    tol: float,
-    max_iter: int,
-) -> TemperatureFit:
-    low, high = 0.0, np.inf
-    n_up = n_down = 0
-    previous = np.inf
-    for n_iter in range(1, max_iter + 1):
-        at = objective.second_order(np.array([slope]))
-        n_passes += 1
-        if _is_flat(at, noise):
-            return _stay(at, slope, n_passes)
-        gradient, curvature = at.gradient[0], at.hessian[0, 0]
-        promised = 0.5 * gradient**2 / curvature if curvature > 0.0 else abs(gradient)
-        factor = _newton_factor(gradient, curvature, slope)
-        if promised <= tol:
-            # Every row right: a larger slope is always better, and none is best.
-            endless = bool(at.row_losses.max() < np.log(2.0))
-            status = Status.AT_INFINITY if endless else Status.CONVERGED
-            params = np.array([slope if endless else slope * factor])
-            found = Solution(params, at.loss - promised, n_iter, n_passes, status)
-            return TemperatureFit(found, at.row_losses, endless)
-        if gradient < 0.0:
-            low, n_up = slope, n_up + 1
-            # Down an exponential tail Newton's steps hardly shorten, near an optimum they do.
-            if n_up > _PATIENCE and high == np.inf and np.log(factor) > 0.5 * np.log(previous):
-                factor = max(factor, 2.0)
-            previous = factor
-        else:
-            high, n_down = slope, n_down + 1
-            if n_down == _PATIENCE and low == 0.0:
-                zero = objective.second_order(np.zeros(1))
-                n_passes += 1
-                if zero.gradient[0] >= 0.0:
-                    return _stay_at_zero(zero, n_passes)
-        slope *= factor
-        if not low < slope < high:
-            slope = np.sqrt(low * high) if low > 0.0 else 0.5 * high
-    unfinished = Solution(np.array([slope]), at.loss, max_iter, n_passes, Status.ITERATION_LIMIT)
-    return TemperatureFit(unfinished, at.row_losses)
-
-
-def _newton_factor(gradient: float, curvature: float, slope: float) -> float:
-    """Factor that a Newton step on ln(slope) applies, within bounds."""
-    first = slope * gradient
-    second = first + slope**2 * curvature
-    largest = np.log(_LARGEST_FACTOR)
-    move = -first / second if second > 0.0 else -np.sign(first) * largest
-    return float(np.exp(np.clip(move, -largest, largest)))
+def _at_zero(zero: Evaluation, n_passes: int) -> Solution:
+    """Where no positive slope is better than zero: the loss is convex and rises."""
+    slope = _ZERO_SLOPE / float(np.sqrt(_curvature(zero)))
+    return _ended(zero, slope, n_passes, Status.SEPARATED)

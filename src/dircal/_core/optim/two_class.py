@@ -1,20 +1,22 @@
 """The best logistic map of two classes."""
 
+from functools import partial
+
 import numpy as np
 
-from dircal._core.data.chunks import Rows
+from dircal._core.data.chunks import Chunk, Rows
 from dircal._core.model.logistic import Features, LogisticObjective
 from dircal._core.optim.newton import Solution, Status, minimise
-from dircal._core.optim.separation import settle
+from dircal._core.optim.separation import solve_separated
 from dircal._typing import FloatArray
 
-__all__ = ["fit_logistic", "tilt_of_targets"]
+__all__ = ["fit_logistic", "soft_target_gradient"]
 
-# Every map is held by a penalty: far too little to be seen where the classes overlap, and enough
-# for one definite answer where they do not, or hardly do.
-_TRACE = 1e-9
-# Where they do not, some direction has less curvature than this, and the trace alone decides it.
-_NO_DOUBT = 1e-6
+# Every map is held by a ridge: far too weak to be seen where the classes overlap, and enough for
+# one definite answer where they are separated, or nearly so.
+_RIDGE = 1e-9
+# Where they are, some direction has less curvature than this, and the ridge alone decides it.
+_NO_VARIANCE = 1e-6
 # A first guess in single precision comes so close; the last steps are made in double precision.
 _GUESS_TOLERANCE = 1e-7
 # Fewer rows than this are quick in any case.
@@ -37,32 +39,36 @@ def fit_logistic(
     A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
     slant: FloatArray | float = 0.0 if tilt is None else tilt
-    trace = _TRACE if tilt is None else 0.0
-    objective = LogisticObjective(rows, features, slant, trace)
+    ridge = _RIDGE if tilt is None else 0.0
+    objective = LogisticObjective(rows, features, slant, ridge)
     # Far out there is no curvature, and so no Newton step. Smoothed targets never lead further
     # than the logarithm of their number.
     farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
-    start = start * min(1.0, farthest / max(2.0 * objective.reach(start), farthest))
-    if rows.n_samples >= _MANY_ROWS and rows.fit_in_single:
-        rough = LogisticObjective(rows.in_single(), features, slant, trace)
+    start = start * min(1.0, farthest / max(2.0 * objective.max_logit_change(start), farthest))
+    if rows.n_samples >= _MANY_ROWS and rows.allow_float32:
+        rough = LogisticObjective(rows.as_float32(), features, slant, ridge)
         guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
         start = guess.params if guess.status is Status.CONVERGED else start
     found = minimise(objective, start, tol=tol, max_iter=max_iter)
-    if tilt is None and objective.doubt(found.params) < _NO_DOUBT:
-        return settle(objective, found.params, max_iter=max_iter)
+    if tilt is None and objective.bernoulli_variance(found.params) < _NO_VARIANCE:
+        return solve_separated(objective, found.params, max_iter=max_iter)
     return found
 
 
-def tilt_of_targets(
-    rows: Rows, features: Features, n_params: int, positive: float, negative: float
+def soft_target_gradient(
+    rows: Rows, features: Features, positive: float, negative: float
 ) -> FloatArray:
     """Linear term that turns labels into targets: ``positive`` for 1 and ``negative`` for 0.
 
     With t the target of a row and z its logit, the loss of a smoothed target is that of the label
     plus (label - t) z.
     """
-    tilt = np.zeros(n_params)
-    for chunk in rows:
-        excess = np.where(chunk.labels > 0, 1.0 - positive, -negative) * chunk.weight
-        tilt += features(chunk.scores) @ excess
-    return tilt
+    return rows.fold(partial(_soft_target_gradient, features, positive, negative))
+
+
+def _soft_target_gradient(
+    features: Features, positive: float, negative: float, chunk: Chunk
+) -> FloatArray:
+    excess = np.where(chunk.labels > 0, 1.0 - positive, -negative) * chunk.weight
+    gradient: FloatArray = features(chunk.scores) @ excess
+    return gradient

@@ -8,14 +8,14 @@ number of free parameters. The Hessian does not depend on the labels, so it is f
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg, special
 
-from dircal._core.data.chunks import Rows
+from dircal._core.data.chunks import Chunk, Rows
 from dircal._core.data.simplex import softmax
-from dircal._core.model.objective import Objective
-from dircal._core.model.penalty import no_penalty
+from dircal._core.model.objective import Likelihood
 from dircal._core.model.structure import Diagonal, Full, Structure
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.null_resampling import LabelDraws
@@ -67,10 +67,11 @@ def scores_at_identity(
     k, n = rows.n_classes, rows.total_weight
     structure: Structure = Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
     identity = structure.pack(np.eye(k, k + 1))
-    observed = Objective(rows, structure, no_penalty(k)).second_order(identity)
-    drawn = _gradients_of_draws(rows, structure, n_resamples, rng, advance)
+    observed = Likelihood(rows, structure).evaluate_with_hessian(identity)
+    assert observed.hessian is not None
+    drawn = rows.fold(partial(_gradients_of_draws, structure, n_resamples, rng, advance))
     gradients = np.sqrt(n) * np.vstack([observed.gradient, drawn])
-    factor = _Factor.of(_fix_shifts(observed.hessian, structure.flat))
+    factor = _Factor.of(_fix_shifts(observed.hessian, structure.null_directions))
     statistics = (factor.whiten(gradients) ** 2).sum(axis=1)
     # Where each entry of [W | b] is among the parameters.
     place = structure.unpack(np.arange(float(structure.n_params))).astype(np.intp)
@@ -81,7 +82,7 @@ def scores_at_identity(
     pairs = None
     if isinstance(structure, Full) and k > 2:
         pairs = _scores_of_pairs(place, observed.hessian, gradients)
-    freedom = structure.n_params - len(structure.flat)
+    freedom = structure.n_params - len(structure.null_directions)
     return Scores(float(statistics[0]), statistics[1:], freedom, classes, pairs)
 
 
@@ -95,33 +96,30 @@ def adjust_holm(pvalues: FloatArray) -> FloatArray:
 
 
 def _gradients_of_draws(
-    rows: Rows,
     structure: Structure,
     n_resamples: int,
     rng: np.random.Generator,
     advance: Callable[[int], None],
+    chunk: Chunk,
 ) -> FloatArray:
-    """Gradients (B, p) at the identity, with labels drawn from the probabilities."""
-    gradients = np.zeros((n_resamples, structure.n_params))
-    one_bin = equal_width(1, np.dtype(np.float64))
-    for chunk in rows:
-        proba = softmax(chunk.scores.copy())
-        # With one bin for each class, the cell that a row goes to is its class.
-        draws = LabelDraws.prepare(proba, one_bin)
-        every = np.arange(len(chunk.labels))
-        gradients += structure.adjoint(proba * chunk.weight, chunk.scores)
-        hot = np.zeros_like(proba)
-        step = max(1, _DRAWN_AT_ONCE // len(every))
-        for first in range(0, n_resamples, step):
-            part = gradients[first : first + step]
-            draw, row, cells = draws.departures(rng.random((len(part), len(every))))
-            labels = np.tile(draws.top_cells, (len(part), 1))
-            labels[draw, row] = cells
-            for gradient, drawn in zip(part, labels, strict=True):
-                hot[drawn, every] = chunk.weight
-                gradient -= structure.adjoint(hot, chunk.scores)
-                hot[drawn, every] = 0.0
-            advance(len(part))
+    """Gradients (B, p) of a chunk at the identity, with labels drawn from the probabilities."""
+    proba = softmax(chunk.scores.copy())
+    # With one bin for each class, the cell that a row goes to is its class.
+    draws = LabelDraws.prepare(proba, equal_width(1, np.dtype(np.float64)))
+    every = np.arange(len(chunk.labels))
+    gradients = np.tile(structure.adjoint(proba * chunk.weight, chunk.scores), (n_resamples, 1))
+    hot = np.zeros_like(proba)
+    step = max(1, _DRAWN_AT_ONCE // len(every))
+    for first in range(0, n_resamples, step):
+        part = gradients[first : first + step]
+        draw, row, cells = draws.departures(rng.random((len(part), len(every))))
+        labels = np.tile(draws.top_cells, (len(part), 1))
+        labels[draw, row] = cells
+        for gradient, drawn in zip(part, labels, strict=True):
+            hot[drawn, every] = chunk.weight
+            gradient -= structure.adjoint(hot, chunk.scores)
+            hot[drawn, every] = 0.0
+        advance(len(part))
     return gradients
 
 

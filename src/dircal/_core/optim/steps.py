@@ -1,0 +1,263 @@
+"""Two ways to a Newton step: Cholesky, and conjugate gradients.
+
+Both reuse what is expensive near the optimum, where the Hessian hardly changes: the factorisation
+or the preconditioner of a point before, for as long as predicted decreases fall fast.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from dircal._core.model.objective import Evaluation, Linearisation
+from dircal._core.optim.precondition import Preconditioner, make_preconditioner
+from dircal._typing import FloatArray, IntArray
+
+__all__ = [
+    "ConvexObjective",
+    "LinearisedObjective",
+    "NewtonCG",
+    "NewtonCholesky",
+    "NewtonStep",
+    "NewtonSteps",
+    "Point",
+    "factorise",
+]
+
+# Where a step promises less than this the Hessian hardly changes any more: the next step may use
+# the old one, and does so as long as predicted decreases fall by the factor.
+_NEAR = 1e-4
+_WORTH_KEEPING = 0.1
+# Levenberg damping of a Hessian with a unit diagonal: a direction that no row has, in which
+# gradient and curvature are rounding errors, gets no step. All others hardly notice.
+_DAMPING = 1e-10
+# Curvature below this part of the largest is that of a probability that has underflown.
+_UNDERFLOWN = 1e-20
+# Preconditioned curvatures are about one: far less is a direction without any.
+_NO_CURVATURE = 1e-10
+# Single precision will do for a step that conjugate gradients find quickly: the next step makes up
+# for its errors. It will not where they take more products than this, because some direction has
+# very little curvature, or where a class is certain everywhere, because 1 - p is lost in rounding.
+_PRODUCTS_IN_FLOAT32 = 50
+_VARIANCE_IN_FLOAT32 = 1e-4
+# Up to this many products the preconditioned spectrum is flat, and a small residual means a small
+# error. Beyond, an ill-conditioned direction may have a large error however small the residual is.
+_WELL_CONDITIONED = 10
+
+_Linear = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point on the way: parameters (p,), what the objective is there, and products around it."""
+
+    params: FloatArray
+    at: Evaluation
+    model: Linearisation | None = None
+
+
+@dataclass(frozen=True)
+class NewtonStep:
+    """A step (p,), the decrease that a quadratic model predicts of it, and the passes it took."""
+
+    step: FloatArray
+    predicted_decrease: float
+    n_passes: int
+
+
+class ConvexObjective(Protocol):
+    """What the loop needs to know of an objective."""
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights: the number of rows that the mean is over."""
+
+    @property
+    def hessian_is_cheap(self) -> bool:
+        """Whether it costs next to nothing on top of the gradient."""
+
+    def evaluate(self, params: FloatArray) -> Evaluation:
+        """Value and gradient (p,)."""
+
+    def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
+        """Value, gradient (p,) and Hessian (p, p)."""
+
+    def null_directions(self) -> list[IntArray]:
+        """Index sets along which a common shift changes nothing."""
+
+    def max_logit_change(self, step: FloatArray) -> float:
+        """Largest change that adding ``step`` to the parameters makes to a centred logit."""
+
+    def penalty_along(self, step: FloatArray) -> float:
+        """The penalty's share of the curvature along ``step``; infinite where it holds all."""
+
+
+@runtime_checkable
+class LinearisedObjective(ConvexObjective, Protocol):
+    """An objective that also offers products with its Hessian."""
+
+    @property
+    def penalty_hessian(self) -> FloatArray:
+        """Diagonal (p,) of the Hessian of the penalty."""
+
+    def linearise(self, params: FloatArray, dtype: type[np.floating[Any]]) -> Linearisation:
+        """Value and gradient (p,), and the likelihood around them."""
+
+
+class NewtonSteps(Protocol):
+    """A way to Newton steps."""
+
+    def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
+        """The objective at ``params``."""
+
+    def newton_step(self, point: Point) -> NewtonStep:
+        """The step from a point."""
+
+
+class NewtonCholesky:
+    """Newton steps from the whole Hessian, or near the optimum from that of a point before.
+
+    ``hessian`` is one from elsewhere to begin with, such as that of the penalty before on a path.
+    """
+
+    def __init__(self, objective: ConvexObjective, hessian: FloatArray | None = None) -> None:
+        self.objective = objective
+        self._solve = None if hessian is None else factorise(objective, hessian)
+        self._predicted = np.inf
+        self._trusted = hessian is not None
+
+    def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
+        """With the Hessian, unless an old one may do."""
+        may_wait = self._may_reuse() or not with_hessian
+        if may_wait and not self.objective.hessian_is_cheap:
+            return Point(params, self.objective.evaluate(params))
+        return Point(params, self.objective.evaluate_with_hessian(params))
+
+    def newton_step(self, point: Point) -> NewtonStep:
+        """Solve with the Hessian."""
+        gradient, hessian, n_passes = point.at.gradient, point.at.hessian, 0
+        if hessian is None and self._solve is not None and self._may_reuse():
+            step = self._solve(-gradient)
+            predicted = -0.5 * float(gradient @ step)
+            if predicted <= _WORTH_KEEPING * self._predicted:
+                self._predicted = predicted
+                return NewtonStep(step, predicted, 0)
+        if hessian is None:
+            hessian, n_passes = self.objective.evaluate_with_hessian(point.params).hessian, 1
+            assert hessian is not None
+        self._solve = factorise(self.objective, hessian)
+        step = self._solve(-gradient)
+        self._predicted = -0.5 * float(gradient @ step)
+        return NewtonStep(step, self._predicted, n_passes)
+
+    def _may_reuse(self) -> bool:
+        return self._trusted or self._predicted <= _NEAR
+
+
+def factorise(objective: ConvexObjective, hessian: FloatArray) -> _Linear:
+    """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
+    hessian = hessian.copy()
+    for shift in objective.null_directions():
+        # The gradient has no part along a null direction. Giving it some curvature of its own
+        # makes the Hessian regular and the step free of shifts, and changes nothing else.
+        block = np.ix_(shift, shift)
+        hessian[block] += max(float(hessian[shift, shift].mean()), 1.0) / len(shift)
+    curvatures = hessian.diagonal()
+    scale = np.sqrt(np.maximum(curvatures, _UNDERFLOWN * curvatures.max()))
+    scaled = hessian / scale / scale[:, None]
+    damping = _DAMPING
+    while True:
+        try:
+            factor = cho_factor(scaled + damping * np.eye(len(scale)), check_finite=False)
+        except np.linalg.LinAlgError:
+            damping = max(10.0 * damping, 1e-14 * len(scale))
+        else:
+            break
+    return lambda right: np.asarray(cho_solve(factor, right / scale, check_finite=False)) / scale
+
+
+class NewtonCG:
+    """Truncated Newton steps without a Hessian, in single precision where that will do.
+
+    Nocedal & Wright, section 7.1. ``tol`` is the decrease that may be neglected.
+    """
+
+    def __init__(self, objective: LinearisedObjective, tol: float) -> None:
+        self.objective = objective
+        self._negligible = tol
+        self._dtype: type[np.floating[Any]] = np.float32
+        self._precondition: Preconditioner | None = None
+        self._predicted = np.inf
+
+    def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
+        """With what products around the point need."""
+        del with_hessian
+        model = self.objective.linearise(params, self._dtype)
+        return Point(params, model.at, model)
+
+    def newton_step(self, point: Point) -> NewtonStep:
+        """Preconditioned conjugate gradients on the Newton system."""
+        model, n_passes = point.model, 0
+        assert model is not None
+        if self._precondition is None:
+            n_passes += 1
+            few_digits = model.moments.least_bernoulli_variance() < _VARIANCE_IN_FLOAT32
+            if self._dtype is np.float32 and few_digits:
+                self._dtype = np.float64
+                model = self.objective.linearise(point.params, np.float64)
+                n_passes += 2
+            self._precondition = make_preconditioner(
+                model.moments,
+                model.likelihood.structure.param_class,
+                self.objective.penalty_hessian,
+            )
+        gradient = point.at.gradient
+        step, n_products = _conjugate_gradients(
+            self._product(model), self._precondition, gradient, self._negligible
+        )
+        predicted = -0.5 * float(gradient @ step)
+        if predicted > min(_NEAR, _WORTH_KEEPING * self._predicted):
+            self._precondition = None
+        self._predicted = predicted
+        if n_products > _WELL_CONDITIONED:
+            self._negligible = 0.0
+        if n_products > _PRODUCTS_IN_FLOAT32:
+            self._dtype = np.float64
+        return NewtonStep(step, predicted, n_products + n_passes)
+
+    def _product(self, model: Linearisation) -> _Linear:
+        diagonal = self.objective.penalty_hessian
+        return lambda vector: model.product(vector) + diagonal * vector
+
+
+def _conjugate_gradients(
+    product: _Linear, precondition: _Linear, gradient: FloatArray, negligible: float
+) -> tuple[FloatArray, int]:
+    """Approximate Newton step by preconditioned conjugate gradients, and the products it took.
+
+    Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
+    the outer convergence superlinear, or by ten and below what is ``negligible``.
+    """
+    step = np.zeros_like(gradient)
+    residual = -gradient
+    solved = precondition(residual)
+    direction = solved
+    size = first = max(float(residual @ solved), 0.0)
+    enough = max(min(0.01, first**0.5) * first, 0.01 * min(negligible, first))
+    n_products = 0
+    limit = max(50, min(500, len(gradient)))
+    while size > enough and n_products < limit:
+        curved = product(direction)
+        n_products += 1
+        curvature = float(direction @ curved)
+        if curvature <= _NO_CURVATURE * size:
+            break
+        length = size / curvature
+        step = step + length * direction
+        residual = residual - length * curved
+        solved = precondition(residual)
+        size, previous = float(residual @ solved), size
+        direction = solved + (size / previous) * direction
+    return step, n_products

@@ -1,0 +1,118 @@
+"""What the linear calibrators share: input scale x structure x penalty, solved by the engine."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from dircal._core.clip.by_likelihood import LearnedClip
+from dircal._core.data.chunks import row_slices
+from dircal._core.model.structure import Structure
+from dircal._threads import limited_blas
+from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_path, is_of
+from dircal.calibrators._linear_map import FittingRows, LinearMapMixin
+from dircal.calibrators._penalties import AbstractPenalty
+from dircal.calibrators._solver_options import choose_clip
+from dircal.maps import AbstractLinearStep, Softmax
+from dircal.validation import LabelledScores
+
+__all__ = ["AbstractLinearCalibrator"]
+
+
+class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
+    """A map softmax(W s + b) of log-probabilities or logits s, by penalised likelihood."""
+
+    @abstractmethod
+    def _structure(self, n_classes: int) -> Structure:
+        """Which entries of W and b are free."""
+
+    @abstractmethod
+    def _penalty(self) -> AbstractPenalty:
+        """The penalty; a ValueError where its parameters are not valid."""
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._penalty()
+
+    def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
+        return self._penalty().paper_grid(name, n_classes)
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        rows = self._rows(data)
+        k, n = rows.n_classes, rows.total_weight
+        chosen = choose_clip(rows, self.clip, self.input_scale, self.max_iter)
+        fit = fit_linear(
+            rows,
+            self._structure(k),
+            self._penalty().table(k, n),
+            chosen,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        return self._fitted(data, fit)
+
+    def _fit_settings(
+        self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[int, Self]]:
+        """Strengths share rows, clip and curvature; they are walked from strong to weak."""
+        structure = self._structure(len(data.classes))
+        strengths = all(set(setting) <= {"lam", "mu"} for setting in settings)
+        if not strengths or structure.n_params == 1:
+            yield from super()._fit_settings(data, settings)
+            return
+        candidates = [clone(self).set_params(**setting) for setting in settings]
+        with limited_blas(next(row_slices(data.shape)).stop, data.shape[1]):
+            rows = self._rows(data)
+            k, n = rows.n_classes, rows.total_weight
+            fits = fit_linear_path(
+                rows,
+                structure,
+                [candidate._penalty().table(k, n) for candidate in candidates],
+                choose_clip(rows, self.clip, self.input_scale, self.max_iter),
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+            for i, fit in fits:
+                candidates[i]._store(data, candidates[i]._fitted(data, fit, rough=True))
+                yield i, candidates[i]
+
+    def _refine(self, data: LabelledScores) -> Self:
+        """From where the path left off, with the clip that it had."""
+        fitting = self._fitting
+        assert fitting is not None
+        if not fitting.rough:
+            return self
+        rows = self._rows(data)
+        k, n = rows.n_classes, rows.total_weight
+        structure = self._structure(k)
+        fit = fit_linear(
+            rows,
+            structure,
+            self._penalty().table(k, n),
+            LearnedClip(self.clip_, float(fitting.temperature.params[0]), 0),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=structure.pack(self._weights()),
+        )
+        self._store(data, self._fitted(data, fit))
+        return self
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if not is_of(self._structure(len(self.classes_)), self._step(AbstractLinearStep)):
+            raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
+
+    def _fitted(self, data: LabelledScores, fit: LinearFit, *, rough: bool = False) -> Fitted:
+        n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
+        return Fitted(
+            (*self._score_steps(fit.clip), fit.step, Softmax()),
+            {
+                "n_iter_": fit.solution.n_iter,
+                "history_": tuple(fit.solution.history),
+                "_status": fit.solution.status,
+                "_record": None,
+                "_fitting": FittingRows(data, fit.temperature, fit.solution.loss, n_more, rough),
+            },
+        )

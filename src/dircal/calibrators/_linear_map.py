@@ -1,0 +1,245 @@
+"""What calibrators can tell whose map is, or is close to, softmax(W s + b)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._core.data.chunks import ArraySource, Reader, Rows
+from dircal._core.optim.newton import Iteration, Solution, Status
+from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
+from dircal.calibrators._base import FitWarning
+from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.maps import (
+    AbstractLinearStep,
+    AbstractStep,
+    CalibrationMap,
+    CanonicalParameters,
+    Explanation,
+    FitRecord,
+    GenerativeParameters,
+    InterpretationPoints,
+    LinearParameters,
+    LogProbability,
+    LogSoftmax,
+    Normalise,
+    UniformMixture,
+    column_steps,
+    explain_rows,
+    make_record,
+)
+from dircal.validation import LabelledScores
+
+__all__ = ["FittingRows", "LinearMapMixin"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittingRows:
+    """The rows of a fit, kept until they are asked what the map does to them.
+
+    ``temperature`` is the best temperature map, ``loss`` that of the map itself, ``n_more`` how
+    many parameters it has beyond a temperature, and ``rough`` says that the fit was only good
+    enough to be compared with others.
+    """
+
+    data: LabelledScores
+    temperature: Solution
+    loss: float
+    n_more: int
+    rough: bool = False
+
+
+class LinearMapMixin:
+    """Parameters, their meaning and what they do to rows, read off the fitted map."""
+
+    input_scale: InputScale
+    clip: Clip
+    max_iter: int
+    tol: float
+    classes_: LabelArray
+    column_classes_: LabelArray
+    n_features_in_: int
+    map_: CalibrationMap
+    n_iter_: int
+    history_: tuple[Iteration, ...]
+    _status: Status
+    _record: FitRecord | None
+    _fitting: FittingRows | None = None
+    """Until there is a record; never part of a file."""
+
+    _reads_raw_logits: ClassVar[bool]
+    """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
+    _why_separated: ClassVar[str] = (
+        "an unpenalised direction separates some classes without error "
+        "(few rows, an absent class, or a classifier that makes no mistakes)."
+    )
+    _remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
+
+    @property
+    def coef_(self) -> FloatArray:
+        """The matrix W."""
+        return self._weights()[:, :-1]
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """The vector b."""
+        return self._weights()[:, -1]
+
+    @property
+    def clip_(self) -> float:
+        """The floor of probabilities in use; 0 where there is none."""
+        return self.map_.clip
+
+    def _weights(self) -> FloatArray:
+        """[W | b], (k, k + 1)."""
+        weights: FloatArray = self._step(AbstractLinearStep).weights(len(self.classes_))
+        return weights
+
+    def _step(self, kind: type[Any]) -> Any:
+        """A step that the map is known to have."""
+        # As long as it is not fitted, properties are not there: scikit-learn asks for some.
+        if "map_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet. Call `fit` first.")
+        return self.map_.find(kind)
+
+    def linear_parameters(self) -> LinearParameters:
+        """The fitted map as softmax(W ln q + b).
+
+        Returns
+        -------
+        parameters : LinearParameters
+            W is ``coef_`` and b is ``intercept_``; classes are in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self.input_scale == "logit" and self._reads_raw_logits:
+            raise ValueError(
+                f"`input_scale` must be 'probability' for this: parameters belong to maps of "
+                f"log-probabilities, and {type(self).__name__} reads logits as they are; got "
+                "input_scale='logit'. Use DirichletCalibrator(input_scale='logit'), which reads "
+                "their log-softmax, or take `coef_` and `intercept_`."
+            )
+        return LinearParameters(self.coef_, self.intercept_)
+
+    def canonical_parameters(self) -> CanonicalParameters:
+        """The fitted map in the one form that is unique, for reading.
+
+        Returns
+        -------
+        parameters : CanonicalParameters
+            A and c; classes are in the order of ``classes_``. They describe the map of
+            probabilities that are not below the floor ``clip_``.
+        """
+        return self.linear_parameters().to_canonical()
+
+    def generative_parameters(self) -> GenerativeParameters:
+        """The fitted map as Bayes' rule: a Dirichlet distribution of predictions for each class.
+
+        Returns
+        -------
+        parameters : GenerativeParameters
+            alpha = A + 1 and the pi that belongs to it; classes are in the order of ``classes_``.
+            Other pairs give the same map, so pi need not be the shares of the classes in the data.
+        """
+        return self.canonical_parameters().to_generative()
+
+    def interpretation_points(self, eps: float = 1e-2) -> InterpretationPoints:
+        """Where the fitted map sends the centre of the simplex and the centres of its facets.
+
+        Parameters
+        ----------
+        eps : float, default=0.01
+            Probability of class j in point j, between 0 and 1.
+
+        Returns
+        -------
+        points : InterpretationPoints
+            The k + 1 points, their images and the leading exponents.
+        """
+        return self.canonical_parameters().interpretation_points(eps)
+
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """What the fitted map corrects, in sentences and a small table.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes), optional
+            Rows on which the effects are measured; by default the fitting rows, which the
+            calibrator refers to until it is asked, saved or pickled.
+
+        Returns
+        -------
+        explanation : Explanation
+            Print it to read it; its attributes hold the numbers.
+        """
+        check_is_fitted(self)
+        record, name = self._complete_record(), type(self).__name__
+        if X is None:
+            return record.explanation(name, self.classes_)
+        inputs, column_classes = self._check_scores(X)  # type: ignore[attr-defined]
+        columns = column_steps(column_classes, self.n_features_in_, self.input_scale)
+        scores = CalibrationMap(self.n_features_in_, (*columns, *self._score_steps(0.0)))
+        unknown = np.zeros(len(inputs), dtype=np.uint8)
+        rows = Rows(ArraySource(inputs, unknown, None, scores.read)).with_clip(self.clip_)
+        return explain_rows(name, rows, self.classes_, record.comparison, self._logits_of)
+
+    def _complete_record(self) -> FitRecord:
+        """What there is to tell of the fitting rows, measured at the first question."""
+        if self._record is None:
+            fitting = self._fitting
+            assert fitting is not None
+            rows = self._rows(fitting.data).with_clip(self.clip_)
+            self._record = make_record(
+                rows, fitting.temperature, fitting.loss, fitting.n_more, self._logits_of
+            )
+            del self._fitting
+        return self._record
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows stay behind: what is pickled, copied or saved has been asked about them.
+        if self._fitting is not None:
+            self._complete_record()
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return state
+
+    def _score_steps(self, clip: float) -> tuple[AbstractStep, ...]:
+        """From columns in the order of the classes to scores."""
+        if self.input_scale == "probability":
+            return Normalise(), LogProbability(clip)
+        return () if self._reads_raw_logits else (LogSoftmax(clip),)
+
+    def _rows(self, data: LabelledScores) -> Rows:
+        """The rows of a fit as scores without a clip."""
+        columns = column_steps(data.column_classes, data.shape[1], self.input_scale)
+        read: Reader = CalibrationMap(data.shape[1], (*columns, *self._score_steps(0.0))).read
+        return Rows(data.source(read))
+
+    def _logits_of(self, scores: FloatArray) -> FloatArray:
+        """What the softmax is taken of, from clipped scores (k, m), which may be used up."""
+        steps, acting = self.map_.steps, (AbstractLinearStep, UniformMixture)
+        first = next(i for i, step in enumerate(steps) if isinstance(step, acting))
+        return CalibrationMap(len(scores), steps[first:-1]).on_block(scores)
+
+    def _check_options(self) -> None:
+        check_solver_options(self.clip, self.max_iter, self.tol)
+        if self.clip != "learned" and self.input_scale == "logit" and self._reads_raw_logits:
+            raise ValueError(
+                f"`clip` is a floor for probabilities, and {type(self).__name__} reads logits as "
+                f"they are with `input_scale='logit'`; got clip={self.clip!r}. "
+                "Leave `clip` at 'learned'."
+            )
+
+    def _fit_warnings(self) -> list[FitWarning]:
+        return warnings_about(
+            self._status,
+            type(self).__name__,
+            max_iter=self.max_iter,
+            why_separated=self._why_separated,
+            remedy=self._remedy,
+        )
+
+    def _check_fitted(self) -> None:
+        if self._record is None:
+            raise ValueError("there must be a record of the fit")
+        if self._step(AbstractLinearStep) is None:
+            raise ValueError("`map_` has no linear step")

@@ -1,0 +1,110 @@
+"""Objects as JSON, by what may be written; nothing else exists."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dircal.io._arrays import array_to_json
+from dircal.io._check import check_estimator, key_of
+from dircal.io._format_error import FormatError, Place
+from dircal.io._registry import (
+    dataclasses_by_name,
+    enums_by_name,
+    estimators_by_name,
+    field_types,
+    fitted_types,
+    parameter_types,
+)
+from dircal.io._splitters import SPLITTERS, splitter_parameters
+
+__all__ = ["value_to_json"]
+
+Json = Any
+
+
+def value_to_json(value: Any, place: Place) -> Json:
+    """``value`` as JSON, or a `FormatError` that says why not."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"type": "float", "value": str(value)}
+    if isinstance(value, np.ma.MaskedArray):
+        return {
+            "type": "masked_array",
+            "data": value_to_json(value.filled(None).tolist(), place),
+            "mask": array_to_json(np.ma.getmaskarray(value), place),
+        }
+    if isinstance(value, np.ndarray):
+        return array_to_json(np.asarray(value), place)
+    if isinstance(value, np.generic):
+        return {"type": "scalar", "value": array_to_json(np.asarray(value), place)}
+    if type(value) in (list, range):
+        return _list_to_json(value, place)
+    if type(value) is tuple:
+        return {"type": "tuple", "items": _list_to_json(value, place)}
+    if type(value) is dict:
+        return {"type": "dict", "items": _dict_to_json(value, place)}
+    return _object_to_json(value, place)
+
+
+def _object_to_json(value: Any, place: Place) -> Json:
+    cls = type(value)
+    name = cls.__name__
+    if dataclasses_by_name().get(name) is cls:
+        content = {each: getattr(value, each) for each in field_types(cls)}
+        return {"type": name, "fields": _dict_to_json(content, place)}
+    if enums_by_name().get(name) is cls:
+        return {"type": name, "name": value.name}
+    if SPLITTERS.get(name) is cls:
+        return {"type": name, "parameters": _dict_to_json(splitter_parameters(value), place)}
+    if estimators_by_name().get(name) is cls:
+        return _estimator_to_json(value, place)
+    raise FormatError(place, f"holds {_describe(value)}, which cannot be written as text")
+
+
+def _describe(value: object) -> str:
+    if callable(value) and not isinstance(value, BaseEstimator):
+        return f"the function or class {getattr(value, '__name__', '?')}"
+    return f"an object of the class {type(value).__name__}"
+
+
+def _list_to_json(values: Iterable[Any], place: Place) -> list[Json]:
+    return [value_to_json(value, f"{place}[{i}]") for i, value in enumerate(values)]
+
+
+def _dict_to_json(values: Mapping[Any, Any], place: Place) -> dict[str, Json]:
+    for key in values:
+        if type(key) is not str:
+            raise FormatError(place, f"has the key {key!r:.60}; only strings can be written")
+    return {key: value_to_json(value, f"{place}.{key}") for key, value in values.items()}
+
+
+def _estimator_to_json(estimator: BaseEstimator, place: Place) -> Json:
+    # As for a pickle: what an estimator puts off until it is asked for is done now.
+    cls, state = type(estimator), estimator.__getstate__()
+    parameters = {name: _plain(state[name]) for name in parameter_types(cls)}
+    # First of all: an object that cannot be written is a better reason than its type.
+    written = _dict_to_json(parameters, place)
+    fitted = None
+    if "classes_" in state:
+        known = fitted_types(cls)
+        # What the class has a value for as well is not worth keeping.
+        strangers = {name for name in state if not hasattr(cls, name)} - {*parameters, *known}
+        if strangers:
+            raise FormatError(place, f"has the attribute {min(strangers)!r}, which no file knows")
+        fitted = {name: state[name] for name in known if name in state}
+    check_estimator(estimator, parameters, fitted, place)
+    content = None
+    if fitted is not None:
+        content = {
+            key_of(name): value_to_json(value, f"{place}.{name}") for name, value in fitted.items()
+        }
+    return {"type": cls.__name__, "parameters": written, "fitted": content}
+
+
+def _plain(value: Any) -> Any:
+    """Labels in a pandas index or series as an array; anything else as it is."""
+    return value.to_numpy() if hasattr(value, "to_numpy") else value

@@ -1,0 +1,52 @@
+"""Probabilities of rows from maps that were fitted on other rows."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from dircal._typing import FloatArray
+from dircal.calibrators import AbstractCalibrator, FitWarning
+from dircal.selection._splits import Split
+from dircal.validation import LabelledScores
+
+__all__ = ["cross_fit", "scored_rows"]
+
+
+def scored_rows(splits: list[Split]) -> npt.NDArray[np.intp]:
+    """Rows that some fold scores, in the order of the folds; each may be scored once."""
+    rows = np.concatenate([scoring for _, scoring in splits])
+    seen, times = np.unique(rows, return_counts=True)
+    if times.max() > 1:
+        raise ValueError(
+            f"`cv` must score no row twice, but row {seen[times.argmax()]} is scored "
+            f"{times.max()} times. Pass folds that share no rows, for example cv=5."
+        )
+    return rows
+
+
+def cross_fit(
+    calibrator: AbstractCalibrator,
+    data: LabelledScores,
+    splits: list[Split],
+    advance: Callable[[int], None],
+    argument: str = "calibrator",
+) -> tuple[FloatArray, list[FitWarning]]:
+    """Calibrated probabilities of the scored rows (m, k), and what the fits warn about."""
+    n_classes = len(data.classes)
+    if n_classes > 2 and not get_tags(calibrator).classifier_tags.multi_class:
+        name = type(calibrator).__name__
+        raise ValueError(
+            f"`{argument}` is {name}, which is for two classes, but there are {n_classes}. "
+            f"Pass OneVsRestCalibrator({name}())."
+        )
+    parts, told = [], []
+    for fitting, scoring in splits:
+        fitted = clone(calibrator)._fit_checked(data.take(fitting))
+        told += fitted._fit_warnings()
+        parts.append(fitted._predict_checked(data.take(scoring)))
+        advance(1)
+    # Folds that say the same say it once.
+    return np.concatenate(parts), list(dict.fromkeys(told))
