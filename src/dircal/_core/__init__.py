@@ -16,11 +16,10 @@ everywhere:
 ``sample_weight``  one weight per row; their sum is what every formula calls n
 =================  ===========================================================================
 
-Read in this order: `_simplex`, `_losses`, `_rows`, `_precondition`, `_structure`, `_penalty`,
-`_objective`, `_logistic`, `_solve`, `_settle`, `_path`, `_logistic_fit`, `_temperature`, `_paired`,
-`_floor`, `_effects`; for maps learned by evidence `_soften`, `_posterior`, `_groups`,
-`_floor_by_evidence`; then, for measures, `_bins`, `_resample`, `_bands`, `_isotonic`, `_smooth`,
-`_bootstrap`, `_confidence`, `_score`.
+Rooms in the order in which they know each other: `data` (rows as a source of chunks), `model` (what
+is minimised), `optim` (Newton's method and what stands on it), `bayes` (maps learned by evidence),
+`clip` (the floor of probabilities); `stats` beside them, for measures and tests. Modules are
+imported by their names.
 """
 
 __all__: list[str] = []

@@ -51,17 +51,17 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     max_iter : int, default=100
         Largest number of Newton steps for one setting of the precisions.
     tol : float, default=1e-12
-        The fit has converged when the next step promises to lower the objective by less.
+        The fit has converged when the predicted decrease of the next Newton step is less.
 
     Attributes
     ----------
     coef_ : array of shape (n_classes, n_classes)
         The matrix W: row i is output class i, column j input class j, in the order of `classes_`.
-        It acts on the softened scores s of the Notes.
+        It acts on the scores s of the Notes, after the mixture with the uniform.
     intercept_ : array of shape (n_classes,)
         The vector b.
     temperature_ : float
-        The temperature t of the softening: the best one, or a lower one where rows are nearly
+        The temperature t of the mixture: the best one, or a lower one where rows are nearly
         uniform or point away from the labels, see the Notes.
     uniform_weight_ : float
         The share u of the uniform distribution, 1 / (n + 1).
@@ -73,7 +73,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         How many parameters of each group the rows determine.
     log_evidence_ : float
         Logarithm of the probability of the labels, averaged over the prior (by Laplace's
-        approximation), with temperature, floor and precisions as they are. In nats.
+        approximation), with temperature, clip and precisions as they are. In nats.
     clip_ : float
         The floor in use; 0 where there is none.
     classes_ : array of shape (n_classes,)
@@ -105,14 +105,16 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         z = \sum_j q_j^{1/t},
 
     with t the best temperature, k classes and u = 1 / (n + 1), where n is the sum of the weights:
-    softening leaves no class without a probability. Without it, s is :math:`\ln q / t`.
+    mixing with the uniform leaves no class without a probability. Without it, s is
+    :math:`\ln q / t`.
 
-    The prior is one of V in :math:`W s = V (s - (1 - l) \bar s)`, an equation up to what all
-    logits have in common. There :math:`\bar s` is the mean of the row, and l makes :math:`l \bar s`
-    no larger, as a root mean square over the rows, than the standard deviation within them. With
-    many classes the mean is much the larger, and independent entries would mostly move a logit by
-    that. The entries of V - I and b have Gaussian priors around zero, with one precision
-    :math:`\alpha_g` for each group g: the diagonal, the off-diagonal entries and the intercepts.
+    The prior is one of V in :math:`W s = V (s - (1 - l) \bar s)`, where both sides may differ by a
+    number common to all classes, which the softmax does not see. There :math:`\bar s` is the mean
+    of the row, and l makes :math:`l \bar s` no larger, as a root mean square over the rows, than
+    the standard deviation within them. With many classes the mean is much the larger, and
+    independent entries would mostly move a logit by that. The entries of V - I and b have Gaussian
+    priors around zero, with one precision :math:`\alpha_g` for each group g: the diagonal, the
+    off-diagonal entries and the intercepts.
     The fit minimises
 
     .. math:: -\sum_{i=1}^n \ln \mu_{y_i}(q_i) + \tfrac12 \alpha_{\mathrm{d}} \sum_j (v_{jj} - 1)^2
@@ -120,8 +122,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         + \tfrac12 \alpha_{\mathrm{b}} \sum_j b_j^2 .
 
     ``prior="fixed"`` has :math:`\alpha = (2k, 2k(k-1), 2k)`, and neither l nor :math:`\ln z` in s,
-    as SMS. ``"learned"`` maximises the evidence, the probability of the labels averaged over the
-    prior, by MacKay's fixed point
+    as SMS. ``"learned"`` maximises the evidence (the marginal likelihood: empirical Bayes), the
+    probability of the labels averaged over the prior, by MacKay's fixed point
     :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0)`; :math:`\gamma_g` is the
     number of parameters that the rows determine and :math:`\theta_g` their distance from the
     centre. The rest is a weak prior of the precisions around :math:`\alpha^0 = (k, k(k-1), k)`,
@@ -130,16 +132,16 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     for all.
 
     Scores that hardly differ within a row, or that point away from the labels so that the best
-    temperature :math:`t^*` grows without bound, would be wiped out by the softening. So
+    temperature :math:`t^*` grows without bound, would be wiped out by the mixture. So
     ``"learned"`` never divides :math:`\ln q` by more than leaves a standard deviation of one
     within a row. Where that makes t lower than :math:`t^*`, the centre of V is
     :math:`t / t^* \cdot I` in place of I: the map at the centre is the best temperature again.
 
-    A floor that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
+    A clip that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
     the best; beyond 25 classes it is that of `TemperatureScaling`.
 
-    When not to use it: where the result has to be a map of a given family, for the softened map is
-    only nearly a Dirichlet map (`linear_parameters` leaves the softening out); where the order of
+    When not to use it: where the result has to be a map of a given family, for the mixture makes it
+    only nearly a Dirichlet map (`linear_parameters` leaves the mixture out); where the order of
     the classes in a prediction must not change, use `TemperatureScaling`; and with rows that are
     not independent n is too large, and so is its confidence.
 
@@ -210,7 +212,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         return float(self._step(UniformMixture).uniform_weight)
 
     def linear_parameters(self) -> LinearParameters:
-        """The fitted map without its softening, as softmax(W ln q + b).
+        """The fitted map without its mixture, as softmax(W ln q + b).
 
         Returns
         -------
@@ -242,7 +244,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         lower, upper : arrays of shape (n_samples, n_classes)
             Ends of the intervals around `predict_proba`; columns follow ``classes_``. The log-odds
             of each class have a normal distribution, from the curvature of the fit; temperature,
-            floor and precisions count as known.
+            clip and precisions count as known.
         """
         check_is_fitted(self)
         check_number("level", level, above=0.0, below=1.0)

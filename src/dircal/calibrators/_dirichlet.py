@@ -39,7 +39,7 @@ class DirichletCalibrator(AbstractLinearCalibrator):
     max_iter : int, default=100
         Largest number of Newton steps.
     tol : float, default=1e-12
-        The fit has converged when the next step promises to lower the objective by less.
+        The fit has converged when the predicted decrease of the next Newton step is less.
 
     Attributes
     ----------

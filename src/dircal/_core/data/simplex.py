@@ -9,8 +9,6 @@ from dircal._typing import FloatArray
 __all__ = [
     "ROUNDING",
     "TINY",
-    "as_given",
-    "log_probability",
     "log_softmax",
     "normalise",
     "normalise_beyond_rounding",
@@ -23,7 +21,7 @@ __all__ = [
 ROUNDING = 1e-6
 """Rows of single precision miss the sum of one by up to this much; more is not rounding."""
 TINY = float(np.finfo(np.float64).tiny)
-"""The paper's floor for probabilities: the smallest normal number, whose logarithm is -708.4."""
+"""The paper's clip of probabilities: the smallest normal number, whose logarithm is -708.4."""
 
 
 def sums_of_columns(block: FloatArray) -> FloatArray:
@@ -51,21 +49,6 @@ def normalise_beyond_rounding(block: FloatArray, rounding: float) -> FloatArray:
     if far.any():
         block /= np.where(far, sums, 1.0)
     return block
-
-
-def as_given(block: FloatArray) -> FloatArray:
-    """Probabilities (k, m) that keep their ties: only columns beyond ``ROUNDING`` are divided."""
-    return normalise_beyond_rounding(block, ROUNDING)
-
-
-def log_probability(block: FloatArray) -> FloatArray:
-    """Logarithm of the probabilities in ``block`` (k, m), in place, columns made to sum to one.
-
-    Zeros become ``TINY``: whatever floor is wanted above that is a matter of the scores.
-    """
-    normalise(block)
-    np.maximum(block, TINY, out=block)
-    return np.log(block, out=block)
 
 
 def log_softmax(block: FloatArray) -> FloatArray:

@@ -62,8 +62,8 @@ class Status(Enum):
 class Iteration:
     """One step of a solver.
 
-    ``loss`` is the objective where the step begins, ``predicted_decrease`` what a quadratic model
-    promises, ``step_length`` the part of the step that was taken, and ``n_passes`` counts passes
+    ``loss`` is the objective where the step begins, ``predicted_decrease`` that of a quadratic
+    model, ``step_length`` the part of the step that was taken, and ``n_passes`` counts passes
     over the rows until then.
     """
 
@@ -120,13 +120,13 @@ def minimise(
         return Solution(params, loss, len(history), n_passes, status, point, tuple(history))
 
     for _ in range(max_iter):
-        # 2. The Newton step, and what a quadratic model promises of it.
+        # 2. The Newton step, and the decrease that a quadratic model predicts.
         newton = steps.newton_step(point)
         step, predicted = newton.step, newton.predicted_decrease
         n_passes += newton.n_passes
         history.append(Iteration(point.at.loss, predicted, 0.0, n_passes))
 
-        # 3. Stop where it promises nothing, unless it is a long one that nothing holds.
+        # 3. Stop where there is none, unless it is a long step that nothing holds.
         if predicted <= max(tol, negligible):
             if may_diverge:
                 n_passes += 1
@@ -157,7 +157,7 @@ def _choose_steps(objective: ConvexObjective, n_params: int, tol: float) -> Newt
 
 
 def _diverges(objective: ConvexObjective, step: FloatArray, predicted: float) -> bool:
-    """Whether a step that promises next to nothing is a long one that no penalty stops."""
+    """Whether a step of no predicted decrease is a long one that no penalty stops."""
     return (
         objective.penalty_along(step) <= _UNPENALISED_SHARE * predicted
         and objective.max_logit_change(step) >= _DIVERGING_CHANGE

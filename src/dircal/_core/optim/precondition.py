@@ -2,8 +2,8 @@
 
 With t the features of a row (its scores and a one), the Hessian of the likelihood in the
 parameters of classes i and j is the sum over rows of w (p_i [i = j] - p_i p_j) t t^T. Features
-differ far more from zero than from each other, so in the rows that are in doubt about a class they
-are taken as their mean plus deviations that have nothing to do with each other:
+differ far more from zero than from each other. So, weighted by the Bernoulli variance p (1 - p) of
+a class, they are taken as their mean plus deviations that have nothing to do with each other:
 
     H ~ D + V A V^T,
 

@@ -26,8 +26,8 @@ __all__ = [
     "factorise",
 ]
 
-# Where a step promises less than this the Hessian hardly changes any more: the next step may use
-# the old one, and does so as long as predicted decreases fall by the factor.
+# Where the predicted decrease is below this the Hessian hardly changes any more: the next step may
+# use the old one, and does so as long as predicted decreases fall by the factor.
 _NEAR = 1e-4
 _WORTH_KEEPING = 0.1
 # Levenberg damping of a Hessian with a unit diagonal: a direction that no row has, in which

@@ -1,0 +1,241 @@
+"""A fitted map is a value: it can be called, compared, pickled and printed, and never changes."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, log_softmax, softmax
+
+from dircal import DirichletCalibrator, IdentityCalibrator
+from dircal.maps import (
+    STEPS,
+    Affine,
+    CalibrationMap,
+    Columns,
+    Complement,
+    Diagonal,
+    Interpolation,
+    LogOdds,
+    LogProbability,
+    LogSoftmax,
+    Lookup,
+    MeanOfMaps,
+    Normalise,
+    OneVsRest,
+    Scale,
+    Sigmoid,
+    Softmax,
+    UniformMixture,
+    ZeroLogit,
+    column_steps,
+    mean_of_maps,
+)
+
+RNG = np.random.default_rng(0)
+P = RNG.dirichlet(np.ones(3), size=7).T
+Z = RNG.normal(scale=3.0, size=(3, 7))
+W, B = RNG.normal(size=(3, 3)), RNG.normal(size=3)
+SIGMOID = CalibrationMap(2, (LogOdds(), Sigmoid()))
+SOFTMAX = CalibrationMap(3, (Softmax(),))
+# Each step, a block, and what a line of NumPy makes of it.
+CASES = {
+    "columns": (Columns((2, 0, 1)), P, P[[2, 0, 1]]),
+    "one column": (Columns((1,)), P, P[1:2]),
+    "complement": (Complement(), np.array([[0.25, 1.0 + 1e-9]]), [[0.75, 0.0], [0.25, 1.0]]),
+    "zero logit": (ZeroLogit(), Z[:1], np.vstack([np.zeros(7), Z[0]])),
+    "normalise": (Normalise(), 3.0 * P, P),
+    "normalise beyond": (Normalise(1e-3), P * [[1.0005, 1.1, 1, 1, 1, 1, 1]], None),
+    "log": (LogProbability(0.1), P, np.log(np.maximum(P, 0.1))),
+    "log of zero": (LogProbability(), np.array([[0.0], [1.0]]), [[-708.39641853], [0.0]]),
+    "log-softmax": (LogSoftmax(), Z, log_softmax(Z, axis=0)),
+    "log-softmax with a clip": (
+        LogSoftmax(0.05),
+        Z,
+        np.maximum(log_softmax(Z, axis=0), np.log(0.05)),
+    ),
+    "mixture": (
+        UniformMixture(0.5, 0.1, normalised=True),
+        Z,
+        np.log(0.9 * softmax(0.5 * Z, axis=0) + 0.1 / 3),
+    ),
+    "scale": (Scale(0.5), Z, 0.5 * Z),
+    "diagonal": (Diagonal(W[0], B), Z, W[0][:, None] * Z + B[:, None]),
+    "affine": (Affine(W, B), Z, W @ Z + B[:, None]),
+    "softmax": (Softmax(), Z, softmax(Z, axis=0)),
+    "log-odds": (LogOdds(), Z[:2], Z[1:2] - Z[:1]),
+    "sigmoid": (Sigmoid(), Z[:1], np.vstack([expit(-Z[0]), expit(Z[0])])),
+    "interpolation": (
+        Interpolation([0.0, 1.0, 3.0], [0.1, 0.2, 0.8]),
+        np.array([[-1.0, 0.5, 2.0, 9.0]]),
+        [[0.1, 0.15, 0.5, 0.8]],
+    ),
+    "lookup": (Lookup([0.5, 0.5], [0.1, 0.2, 0.9]), np.array([[0.4, 0.5, 7.0]]), [[0.1, 0.9, 0.9]]),
+    "one-vs-rest": (OneVsRest((SIGMOID,) * 3, "logit"), Z, softmax(Z, axis=0)),
+    "mean": (
+        MeanOfMaps((SOFTMAX, CalibrationMap(3, (Scale(2.0), Softmax())))),
+        Z,
+        (softmax(Z, axis=0) + softmax(2 * Z, axis=0)) / 2,
+    ),
+}
+each_case = pytest.mark.parametrize(("step", "block", "expected"), CASES.values(), ids=CASES)
+
+
+def test_every_step_is_here():
+    assert {type(step).__name__ for step, _, _ in CASES.values()} == set(STEPS)
+
+
+@each_case
+def test_steps_are_their_formulas(step, block, expected):
+    found = step.apply(np.array(block))
+    assert found.shape == (step.n_out(len(block)), block.shape[1])
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_rows_that_sum_to_one_up_to_the_tolerance_stay_as_they_are():
+    step, block, _ = CASES["normalise beyond"]
+    found = step.apply(block.copy())
+    assert_array_equal(found[:, 0], block[:, 0])
+    assert_allclose(found[:, 1], P[:, 1])
+
+
+@each_case
+def test_steps_are_values(step, block, expected):
+    del block, expected
+    again = pickle.loads(pickle.dumps(step))
+    assert again == step == copy.deepcopy(step)
+    assert hash(again) == hash(step)
+    assert type(step).__name__ in repr(step)
+    assert step != Columns((0, 1, 2, 3))
+    for value in vars(again).values():
+        if isinstance(value, np.ndarray):
+            with pytest.raises(ValueError, match="read-only"):
+                value[...] = 0.0
+
+
+def test_other_numbers_are_another_step():
+    assert Scale(0.5) != Scale(0.6)
+    assert Affine(W, B) != Affine(W, B + 1e-12)
+    assert Affine(W, B) != Diagonal(W[0], B)
+    assert CalibrationMap(4, (Softmax(),)) != SOFTMAX
+
+
+def test_the_arrays_of_a_step_are_its_own():
+    matrix = W.copy()
+    step = Affine(matrix, B)
+    matrix[0, 0] = 99.0
+    assert_array_equal(step.matrix, W)
+
+
+MISFITS = {
+    "places": (Columns((0, 3)), 3, "places among 3 columns"),
+    "no places": (Columns(()), 3, "places among 3 columns"),
+    "two into one": (Complement(), 2, "it reads 1 row"),
+    "three into two": (LogOdds(), 3, "it reads 2 row"),
+    "tolerance": (Normalise(-1.0), 3, "`tolerance` must lie between 0 and 1"),
+    "clip": (LogProbability(1.0), 3, "`clip` must lie between 0 and 1"),
+    "clip of logits": (LogSoftmax(-0.1), 3, "`clip` must lie between 0 and 1"),
+    "slope": (Scale(-0.5), 3, "`slope` must be above 0; got -0.5"),
+    "slope of a mixture": (UniformMixture(0.0, 0.1, True), 3, "`slope` must be above 0"),
+    "weight": (UniformMixture(1.0, 1.0, True), 3, "`uniform_weight` must lie between 0 and 1"),
+    "slopes": (Diagonal([1.0, 2.0], [0.0, 0.0]), 3, "must have length 3"),
+    "matrix": (Affine(W, B), 2, "`matrix` must have 2 columns"),
+    "intercepts": (Affine(W, B[:2]), 3, "one entry for each row"),
+    "knots": (Interpolation([1.0, 1.0], [0.0, 1.0]), 1, "`knots` must be increasing"),
+    "falling": (Interpolation([0.0, 1.0], [1.0, 0.0]), 1, "never fall"),
+    "lengths": (Interpolation([0.0, 1.0], [1.0]), 1, "as many numbers"),
+    "edges": (Lookup([1.0, 0.0], [0.1, 0.2, 0.3]), 1, "`edges` must be sorted"),
+    "values": (Lookup([0.5], [0.1, 1.5]), 1, "`values` must lie between 0 and 1"),
+    "scale": (OneVsRest((SIGMOID,) * 3, "odds"), 3, "`scale` must be"),
+    "too few members": (OneVsRest((SIGMOID,) * 2, "logit"), 3, "it reads 2 row"),
+    "members of other columns": (OneVsRest((SOFTMAX,) * 3, "logit"), 3, "it reads 2 row"),
+    "no members": (MeanOfMaps(()), 3, "at least one map"),
+    "one member too wide": (
+        MeanOfMaps((SOFTMAX, CalibrationMap(3, (Columns((0, 1)),)), SOFTMAX)),
+        3,
+        "it reads 3 row",
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "n_in", "message"), MISFITS.values(), ids=MISFITS)
+def test_steps_that_do_not_fit_say_so(step, n_in, message):
+    with pytest.raises(ValueError, match=message):
+        step.n_out(n_in)
+    with pytest.raises(ValueError, match=f"step 0, {type(step).__name__}: "):
+        CalibrationMap(n_in, (step,)).n_classes  # noqa: B018
+
+
+class TestMap:
+    @pytest.fixture
+    def fitted(self, make_problem):
+        problem = make_problem(0, n=200, k=3)
+        return DirichletCalibrator().fit(problem.proba, problem.y), problem.proba
+
+    def test_it_is_what_predicts(self, fitted):
+        calibrator, X = fitted
+        assert_array_equal(calibrator.map_(X), calibrator.predict_proba(X))
+        assert_array_equal(calibrator.map_(X.tolist()), calibrator.predict_proba(X))
+        assert_array_equal(calibrator.map_.read(X).T, calibrator.predict_proba(X))
+
+    def test_it_prints_its_steps(self, fitted):
+        told = repr(fitted[0].map_)
+        assert told.startswith("Normalise() > LogProbability(clip=")
+        assert told.endswith(" > Softmax()")
+        assert "Affine(matrix=<3 x 3>" in told
+
+    def test_it_is_pickled_and_compared(self, fitted):
+        calibrator, X = fitted
+        again = pickle.loads(pickle.dumps(calibrator.map_))
+        assert again == calibrator.map_
+        assert hash(again) == hash(calibrator.map_)
+        assert_array_equal(again(X), calibrator.map_(X))
+        assert again != IdentityCalibrator().fit(X, np.arange(len(X)) % 3).map_
+
+    def test_parts_of_it(self, fitted):
+        calibrator, X = fitted
+        scores = calibrator.map_.before(Affine)
+        assert_allclose(scores(X), np.log(np.maximum(X, calibrator.clip_)), atol=1e-14)
+        assert scores.then(*calibrator.map_.steps[-2:]) == calibrator.map_
+        assert calibrator.map_.find(Scale) is None
+        assert_array_equal(calibrator.map_.find(Affine).matrix, calibrator.coef_)
+        assert calibrator.map_.clip == calibrator.clip_
+
+    def test_columns_in_another_order(self, fitted):
+        calibrator, X = fitted
+        order = [2, 0, 1]
+        turned = calibrator.map_.with_columns(np.argsort(order).tolist())
+        assert_allclose(turned(X[:, order]), calibrator.map_(X), rtol=1e-14)
+        assert calibrator.map_.with_columns([0, 1, 2]) is calibrator.map_
+
+    def test_one_column_that_speaks_of_the_other_class(self):
+        one = CalibrationMap(1, (Complement(),))
+        assert_allclose(one.with_columns([1, 0])([[0.25]]), [[0.25, 0.75]])
+
+    @pytest.mark.parametrize("X", [np.ones((2, 4)), np.ones(3), [[1.0, 2.0]]])
+    def test_rows_of_another_length(self, fitted, X):
+        with pytest.raises(ValueError, match="rows of 3 numbers; got shape"):
+            fitted[0].map_(X)
+
+
+def test_the_mean_does_once_what_all_maps_begin_with():
+    def chain(slope):
+        return CalibrationMap(3, (Normalise(), LogProbability(1e-6), Scale(slope), Softmax()))
+
+    whole = mean_of_maps([chain(1.0), chain(2.0)])
+    assert [type(step).__name__ for step in whole.steps] == [
+        "Normalise",
+        "LogProbability",
+        "MeanOfMaps",
+    ]
+    assert_allclose(whole(P.T), (chain(1.0)(P.T) + chain(2.0)(P.T)) / 2, rtol=1e-12)
+    assert mean_of_maps([chain(1.0)]) == chain(1.0)
+
+
+def test_columns_come_in_the_order_of_the_labels():
+    assert column_steps(np.array(["a", "b"]), 2, "probability") == ()
+    assert column_steps(np.array(["b", "a"]), 2, "probability") == (Columns((1, 0)),)
+    assert column_steps(np.array([0, 1]), 1, "probability") == (Complement(),)
+    assert column_steps(np.array([1, 0]), 1, "logit") == (ZeroLogit(), Columns((1, 0)))
