@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.data.chunks import Reader, Rows, Source
+from dircal._core.data.chunks import Chunk
 from dircal._core.data.losses import LOSS_CLIP
 from dircal._core.data.simplex import log_probability
 from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators._base import column_order, limited_blas
-from dircal.validation import check_integer, check_number, check_predictions, check_random_state
+from dircal.calibrators._base import limited_blas
+from dircal.metrics import Predictions
+from dircal.validation import check_integer, check_number, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
 
@@ -152,14 +153,20 @@ def score_test(
     check_integer("n_resamples", n_resamples, at_least=100)
     check_number("alpha", alpha, above=0.0, below=1.0)
     rng = check_random_state(random_state)
-    data = check_predictions(y_true, y_prob, None, classes)
-    reader = Reader(log_probability, column_order(data.column_classes))
-    rows = Rows(Source(data.inputs, data.labels, None, reader)).with_floor(LOSS_CLIP)
+    predictions = Predictions.check(y_true, y_prob, None, classes)
+    return score_test_of(predictions, n_resamples, alpha, rng)
+
+
+def score_test_of(
+    predictions: Predictions, n_resamples: int, alpha: float, rng: np.random.Generator
+) -> ScoreTest:
+    """`score_test` of checked predictions."""
+    chunks = _chunks_of(predictions)
     with (
-        limited_blas(data.inputs.shape),
-        Progress("Drawing labels", n_resamples * rows.n_chunks, "draws") as progress,
+        limited_blas(predictions.probabilities.shape),
+        Progress("Drawing labels", n_resamples * len(chunks), "draws") as progress,
     ):
-        found = scores_at_identity(rows, n_resamples, rng, progress.advance)
+        found = scores_at_identity(chunks, n_resamples, rng, progress.advance)
     # A draw that equals the observed one up to rounding counts as at least as large.
     slack = _ROUNDING * (1.0 + found.statistic)
     as_large = np.sum(found.null_sample >= found.statistic - slack)
@@ -167,7 +174,7 @@ def score_test(
     groups = [found.classes] if found.pairs is None else [found.classes, found.pairs]
     adjusted = adjust_holm(np.concatenate([group.pvalues for group in groups]))
     members = [row for group in groups for row in group.members.tolist()]
-    labels = data.classes.tolist()
+    labels = predictions.classes.tolist()
     named = [
         (tuple(labels[i] for i in row), float(p))
         for p, row in sorted(zip(adjusted, members, strict=True), key=lambda pair: pair[0])
@@ -182,5 +189,18 @@ def score_test(
         {group[0]: p for group, p in named if len(group) == 1},
         {(group[0], group[1]): p for group, p in named if len(group) == 2},
         alpha,
-        len(data.labels),
+        predictions.n_samples,
     )
+
+
+def _chunks_of(predictions: Predictions) -> list[Chunk]:
+    """Rows as the score reads them: log-probabilities with a floor, equal weights."""
+    n, lowest = predictions.n_samples, np.log(LOSS_CLIP)
+    return [
+        Chunk(
+            np.maximum(log_probability(block.proba.copy()), lowest),
+            block.labels,
+            np.full(len(block.labels), 1.0 / n),
+        )
+        for block in predictions
+    ]

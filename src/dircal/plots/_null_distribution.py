@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference import CalibrationTest, calibration_test
-from dircal.inference._calibration_test import Statistic
-from dircal.metrics._bins_base import Binning, Strategy
+from dircal.inference import CalibrationTest, Statistic, calibration_test
+from dircal.metrics import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._style_base import BAR, GAP, PALETTE, count_on, house_style, one_axes
 from dircal.validation import check_integer

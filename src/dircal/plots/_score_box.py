@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._base import Predictions, read_predictions
+from dircal.metrics import Predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names_base import check_chosen, drawn, names_of
 from dircal.plots._style_base import BAR, GREY, INK, MEAN, house_style, panel_axes
@@ -146,11 +146,23 @@ class ScoreBoxDisplay(AbstractDisplay):
         several = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
         given = check_mapping("y_prob", several, "its probabilities")
         methods = {
-            name: read_predictions(y_true, proba, None, classes) for name, proba in given.items()
+            name: Predictions.check(y_true, proba, None, classes) for name, proba in given.items()
         }
+        names = names_of(next(iter(methods.values())).classes, class_names)
+        return cls.of_predictions(methods, names, labels, max_panels, max_boxes)
+
+    @classmethod
+    def of_predictions(
+        cls,
+        methods: Mapping[str, Predictions],
+        names: tuple[str, ...],
+        labels: Iterable[Any] | None,
+        max_panels: int,
+        max_boxes: int,
+    ) -> Self:
+        """`from_predictions` of checked ones, with a name for each class."""
         first = next(iter(methods.values()))
-        known = first.data.classes
-        names = names_of(known, class_names)
+        known = first.classes
         means = _means(first)
         occurring = np.flatnonzero(~np.isnan(means[:, 0]))
         if labels is not None:
