@@ -75,6 +75,14 @@ def test_siblings_do_not_know_each_other(room):
                 assert not borrowed, f"{path.name} knows {borrowed} of {node.module}"
 
 
+@pytest.mark.parametrize("room", ["metrics", "inference", "plots", "report", "cli"])
+def test_rooms_know_what_other_rooms_show(room):
+    """A room's ``__init__`` imports by name what others need; its files are its own business."""
+    others = re.compile(rf"from dircal\.(?!_|{room}\b)\w+\._\w+ import")
+    for path in (PACKAGE / room).rglob("*.py"):
+        assert not others.findall(path.read_text()), path.name
+
+
 def test_public_names_are_those_of_the_rooms():
     published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics", "plots"}
     assert published <= set(dircal.__all__)

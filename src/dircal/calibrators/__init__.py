@@ -1,5 +1,7 @@
 """Calibrators: scikit-learn estimators that map scores to calibrated probabilities."""
 
+from dircal.calibrators._base import AbstractCalibrator as AbstractCalibrator
+from dircal.calibrators._base import limited_blas as limited_blas
 from dircal.calibrators._bayesian_dirichlet import BayesianDirichletCalibrator
 from dircal.calibrators._beta import BetaCalibrator
 from dircal.calibrators._dirichlet import DirichletCalibrator

@@ -3,12 +3,12 @@
 Names that are imported but not in ``__all__`` are for the other rooms of the house.
 """
 
-from dircal.inference._calibration_test import CalibrationTest as CalibrationTest
-from dircal.inference._calibration_test import Statistic as Statistic
-from dircal.inference._calibration_test import calibration_test as calibration_test
 from dircal.inference._calibration_test import (
-    calibration_test_from_confidence as calibration_test_from_confidence,
+    CalibrationTest,
+    calibration_test,
+    calibration_test_from_confidence,
 )
+from dircal.inference._calibration_test import Statistic as Statistic
 from dircal.inference._calibration_test import classwise_tests_of as classwise_tests_of
 from dircal.inference._calibration_test import confidence_test_of as confidence_test_of
 from dircal.inference._calibrators import UNCALIBRATED as UNCALIBRATED
@@ -17,26 +17,20 @@ from dircal.inference._calibrators import check_calibrators as check_calibrators
 from dircal.inference._chosen_measure import ChosenMeasure as ChosenMeasure
 from dircal.inference._chosen_measure import check_drawing as check_drawing
 from dircal.inference._chosen_measure import default_measures as default_measures
-from dircal.inference._compare import Comparison as Comparison
-from dircal.inference._compare import ComparisonRow as ComparisonRow
-from dircal.inference._compare import compare as compare
+from dircal.inference._compare import Comparison, ComparisonRow, compare
 from dircal.inference._compare import tabulate_measures as tabulate_measures
-from dircal.inference._confidence_interval import ConfidenceInterval as ConfidenceInterval
-from dircal.inference._confidence_interval import confidence_interval as confidence_interval
-from dircal.inference._confidence_interval import (
-    confidence_intervals_of as confidence_intervals_of,
+from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
+from dircal.inference._confidence_interval import confidence_intervals_of as confidence_intervals_of
+from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
+from dircal.inference._paired_comparison import PairedComparison, paired_comparison
+from dircal.inference._ranking import (
+    FriedmanTest,
+    average_ranks,
+    critical_difference,
+    friedman,
+    rank_groups,
 )
-from dircal.inference._equivalence_test import EquivalenceTest as EquivalenceTest
-from dircal.inference._equivalence_test import equivalence_test as equivalence_test
-from dircal.inference._paired_comparison import PairedComparison as PairedComparison
-from dircal.inference._paired_comparison import paired_comparison as paired_comparison
-from dircal.inference._ranking import FriedmanTest as FriedmanTest
-from dircal.inference._ranking import average_ranks as average_ranks
-from dircal.inference._ranking import critical_difference as critical_difference
-from dircal.inference._ranking import friedman as friedman
-from dircal.inference._ranking import rank_groups as rank_groups
-from dircal.inference._score_test import ScoreTest as ScoreTest
-from dircal.inference._score_test import score_test as score_test
+from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
 
 __all__ = [

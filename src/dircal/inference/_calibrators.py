@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dircal.calibrators._base import AbstractCalibrator
-from dircal.selection._base import check_calibrator
+from dircal.calibrators import AbstractCalibrator
+from dircal.selection import check_calibrator
 from dircal.validation import show
 
 __all__ = ["UNCALIBRATED", "agree_on_classes", "check_calibrators"]

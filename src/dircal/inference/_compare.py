@@ -22,9 +22,14 @@ from dircal.inference._chosen_measure import (
 from dircal.inference._draws import Draws
 from dircal.inference._resampling import difference_of, draw_together, range_of
 from dircal.metrics import Predictions, Table
-from dircal.selection._base import take_rows
-from dircal.selection._cross_fit_base import cross_fit, scored_rows
-from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits
+from dircal.selection import (
+    check_cv,
+    cross_fit,
+    deal_within_classes,
+    make_splits,
+    scored_rows,
+    take_rows,
+)
 from dircal.validation import check_fit, check_option, check_random_state
 
 __all__ = ["Comparison", "ComparisonRow", "compare"]

@@ -8,7 +8,7 @@ import numpy as np
 from dircal._core.stats.bootstrap import bootstrap_sums
 from dircal._core.stats.confidence import ConfidenceDistribution, interval_of, two_sided
 from dircal._progress import Progress
-from dircal.calibrators._base import limited_blas
+from dircal.calibrators import limited_blas
 from dircal.inference._chosen_measure import ChosenMeasure
 from dircal.inference._draws import Draws, OtherDraws, draws_of_sums
 from dircal.metrics import IntervalRule, Predictions, Summed

@@ -12,7 +12,7 @@ from dircal._core.data.simplex import log_probability
 from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators._base import limited_blas
+from dircal.calibrators import limited_blas
 from dircal.metrics import Predictions
 from dircal.validation import check_integer, check_number, check_random_state
 

@@ -12,9 +12,16 @@ from dircal._progress import Progress
 from dircal._typing import ArrayLike
 from dircal.exceptions import warn
 from dircal.metrics._predictions import Predictions
-from dircal.selection._base import check_calibrator, take_rows
-from dircal.selection._cross_fit_base import cross_fit, scored_rows
-from dircal.selection._splits_base import check_cv, deal_within_classes, make_splits, used_rows
+from dircal.selection import (
+    check_calibrator,
+    check_cv,
+    cross_fit,
+    deal_within_classes,
+    make_splits,
+    scored_rows,
+    take_rows,
+    used_rows,
+)
 from dircal.validation import check_option, check_predictions
 
 __all__ = ["LossDecomposition", "loss_decomposition"]

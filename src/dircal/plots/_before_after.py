@@ -8,7 +8,9 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.metrics import Binning, BinRule, ClassCurves, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._curves_base import (
+from dircal.plots._fitted_maps import check_map, probabilities_of
+from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._reliability_curves import (
     GAP_WIDTH,
     Counts,
     Curve,
@@ -19,11 +21,9 @@ from dircal.plots._curves_base import (
     draw_curve,
     legend_below,
 )
-from dircal.plots._maps_base import check_map, probabilities_of
-from dircal.plots._names_base import check_chosen, drawn, names_of
-from dircal.plots._stored_curves_base import curves_from_frame
-from dircal.plots._style_base import house_style, panel_axes
-from dircal.plots._tables_base import check_mapping
+from dircal.plots._results import check_mapping
+from dircal.plots._stored_curves import curves_from_frame
+from dircal.plots._style import house_style, panel_axes
 from dircal.validation import check_integer
 
 __all__ = ["BeforeAfterDisplay"]

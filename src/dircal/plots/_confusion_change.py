@@ -8,7 +8,8 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import Predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._heat_base import (
+from dircal.plots._fitted_maps import check_map, probabilities_of
+from dircal.plots._heat_map import (
     LEGIBLE,
     draw_list,
     draw_matrix,
@@ -16,9 +17,8 @@ from dircal.plots._heat_base import (
     label_classes,
     matrix_size,
 )
-from dircal.plots._maps_base import check_map, probabilities_of
-from dircal.plots._names_base import drawn, names_of
-from dircal.plots._style_base import CHANGES, house_style
+from dircal.plots._names import drawn, names_of
+from dircal.plots._style import CHANGES, house_style
 
 __all__ = ["ConfusionChangeDisplay"]
 

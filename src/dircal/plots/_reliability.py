@@ -13,7 +13,7 @@ from dircal.metrics import (
     check_bins,
 )
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._curves_base import (
+from dircal.plots._reliability_curves import (
     GAP_WIDTH,
     Counts,
     Curve,
@@ -24,8 +24,8 @@ from dircal.plots._curves_base import (
     draw_curve,
     legend_below,
 )
-from dircal.plots._stored_curves_base import check_curve
-from dircal.plots._style_base import house_style, one_axes
+from dircal.plots._stored_curves import check_curve
+from dircal.plots._style import house_style, one_axes
 from dircal.validation import check_confidence
 
 __all__ = ["ReliabilityDisplay"]

@@ -12,15 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import FloatArray, InputScale, LabelArray
-from dircal.calibrators import IdentityCalibrator
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
 from dircal.exceptions import warn
 from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
 from dircal.metrics import Predictions
-from dircal.selection import AutoCalibrator
-from dircal.selection._base import take_rows
-from dircal.selection._cross_fit_base import cross_fit
-from dircal.selection._splits_base import Split
+from dircal.selection import AutoCalibrator, Split, cross_fit, take_rows
 from dircal.validation import LabelledScores, check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._typing import FloatArray
 from dircal.metrics import Predictions
-from dircal.plots._base import plain
+from dircal.plots import plain
 from dircal.report._diagrams import class_diagrams
 from dircal.report._summary import ClassSummary
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from dircal.metrics import EqualWidth, Predictions
-from dircal.plots._base import plain
-from dircal.plots._curves_base import Curve, confidence_curve, curves_of_classes
+from dircal.plots import Curve, confidence_curve, curves_of_classes, plain
 from dircal.report._summary import Bin, Diagram
 
 __all__ = ["BINS", "class_diagrams", "confidence_diagram"]

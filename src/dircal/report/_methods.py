@@ -16,7 +16,7 @@ from dircal.inference import (
 from dircal.metrics import Table
 from dircal.report._candidates import Predicted
 from dircal.report._diagrams import BINS, confidence_diagram
-from dircal.report._summary import MeasureSummary, Method, TestSummary
+from dircal.report._summary import CalibrationTestSummary, MeasureSummary, Method
 from dircal.selection import AutoCalibrator
 
 __all__ = ["summarise_methods"]
@@ -83,10 +83,10 @@ def _measure(row: ComparisonRow) -> MeasureSummary:
     )
 
 
-def _test(test: CalibrationTest, level: float) -> TestSummary:
+def _test(test: CalibrationTest, level: float) -> CalibrationTestSummary:
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(test.null_sample, [tail, 1.0 - tail]).tolist()
-    return TestSummary(
+    return CalibrationTestSummary(
         test.measure,
         test.statistic,
         float(test.null_sample.mean()),
@@ -100,7 +100,7 @@ def _test(test: CalibrationTest, level: float) -> TestSummary:
 def _method(
     one: Predicted,
     measures: tuple[MeasureSummary, ...],
-    tests: tuple[TestSummary, ...],
+    tests: tuple[CalibrationTestSummary, ...],
     level: float,
 ) -> Method:
     return Method(

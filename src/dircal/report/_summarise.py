@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.inference import check_drawing, score_test_of
-from dircal.plots._names_base import names_of
+from dircal.plots import names_of
 from dircal.report._candidates import (
     Candidate,
     Predicted,
@@ -28,13 +28,13 @@ from dircal.report._provenance import summarise_data, versions, write_code
 from dircal.report._steps import Steps, Watcher
 from dircal.report._summary import Method, ScoreFinding, Settings, Summary
 from dircal.report._verdict import judge
-from dircal.selection._base import take_rows
-from dircal.selection._cross_fit_base import scored_rows
-from dircal.selection._splits_base import (
+from dircal.selection import (
     Split,
     check_cv,
     deal_within_classes,
     make_splits,
+    scored_rows,
+    take_rows,
     used_rows,
 )
 from dircal.validation import Arguments, LabelledScores, check_fit, check_random_state

@@ -1,8 +1,17 @@
 """Estimators that hold calibrators: searching, combining, calibrating a classifier."""
 
 from dircal.selection._auto_calibrator import AutoCalibrator
+from dircal.selection._base import check_calibrator as check_calibrator
+from dircal.selection._base import take_rows as take_rows
 from dircal.selection._calibrated_classifier import CalibratedClassifier
 from dircal.selection._calibrator_cv import CalibratorCV
+from dircal.selection._cross_fit_base import cross_fit as cross_fit
+from dircal.selection._cross_fit_base import scored_rows as scored_rows
 from dircal.selection._one_vs_rest import OneVsRestCalibrator
+from dircal.selection._splits_base import Split as Split
+from dircal.selection._splits_base import check_cv as check_cv
+from dircal.selection._splits_base import deal_within_classes as deal_within_classes
+from dircal.selection._splits_base import make_splits as make_splits
+from dircal.selection._splits_base import used_rows as used_rows
 
 __all__ = ["AutoCalibrator", "CalibratedClassifier", "CalibratorCV", "OneVsRestCalibrator"]

@@ -19,7 +19,7 @@ from dircal.metrics import (
     tabulate_rows,
 )
 from dircal.plots._base import Frame, make_frame
-from dircal.plots._style_base import BAR, GAP, GREY, INK
+from dircal.plots._style import BAR, GAP, GREY, INK
 from dircal.validation import check_number, check_option
 
 if TYPE_CHECKING:
