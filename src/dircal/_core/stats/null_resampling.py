@@ -58,12 +58,14 @@ def count_distribution(proba: FloatArray) -> CountDistribution:
     n_groups = 1 << max(0, int(np.ceil(np.log2(max(len(proba), 1) / _LEAF))))
     dealt = np.zeros((_LEAF, n_groups))
     dealt.ravel()[: len(proba)] = np.sort(proba)
-    counts = np.zeros((n_groups, _LEAF + 1))
-    counts[:, 0] = 1.0
+    # A column for each group, so that a step runs along memory.
+    by_count = np.zeros((_LEAF + 1, n_groups))
+    by_count[0] = 1.0
     for i, chance in enumerate(dealt):
-        happens = counts[:, : i + 1] * chance[:, None]
-        counts[:, : i + 1] -= happens
-        counts[:, 1 : i + 2] += happens
+        happens = by_count[: i + 1] * chance
+        by_count[: i + 1] -= happens
+        by_count[1 : i + 2] += happens
+    counts = np.ascontiguousarray(by_count.T)
     first = 0
     while len(counts) > 1:
         length = 2 * counts.shape[1] - 1
