@@ -38,7 +38,7 @@ class ClassifierResult:
     """One classifier with all its calibrators, beside no calibration.
 
     ``pvalues`` are those of the tests of the confidence and of the classes, by calibrator. The
-    explanation and the floor are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
+    explanation and the clip are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
     that the classifier was not trained on.
     """
 

@@ -21,7 +21,7 @@ _SURE_COLUMNS = (
     "p of\nclass",
 )
 _NOT_CALIBRATED = 0.05
-# A floor below this is the paper's, and no news.
+# A clip below this is the paper's, and no news.
 _TAKEN_AT_ITS_WORD = 1e-300
 
 
@@ -38,9 +38,9 @@ def show_classifier(console: Console, result: ClassifierResult) -> None:
     """Two tables, and what the maps of this classifier say."""
     console.print(_measures(result))
     console.print(_intervals(result))
-    for name, complaints in result.comparison.complaints.items():
-        for complaint in complaints:
-            console.print(f"  [yellow]{name}:[/yellow] {complaint}", highlight=False)
+    for name, fit_warnings in result.comparison.fit_warnings.items():
+        for warning in fit_warnings:
+            console.print(f"  [yellow]{name}:[/yellow] {warning}", highlight=False)
     console.print("  What the Dirichlet map says:")
     for sentence in _sentences(result):
         console.print(Padding(f"- {sentence}", (0, 0, 0, 2)), highlight=False)

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dircal._core.stats.confidence import SAME_SUM
 from dircal._core.stats.null_resampling import (
     LabelDraws,
     bin_chances,
@@ -31,9 +32,6 @@ from dircal.validation import check_confidence, check_integer, check_option, che
 __all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
 
 Statistic: TypeAlias = Literal["confidence_ece", "classwise_ece"]
-
-# Errors that differ by less are the same number, summed in another order.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -242,7 +240,7 @@ def classwise_tests_of(
 
 def _result(measure: str, table: BinTable, sample: FloatArray) -> CalibrationTest:
     observed = float(table.calibration_errors.mean())
-    larger = np.mean(sample > observed + _ROUNDING)
-    smaller = np.mean(sample < observed - _ROUNDING)
+    larger = np.mean(sample > observed + SAME_SUM)
+    smaller = np.mean(sample < observed - SAME_SUM)
     pvalue = float(larger + 0.5 * (1.0 - larger - smaller))
     return CalibrationTest(observed, pvalue, sample, measure, int(table.count[0].sum()))

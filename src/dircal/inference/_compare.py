@@ -83,7 +83,7 @@ class Comparison:
         labels.
     scored : array (m,)
         Which rows were scored, in the order of the probabilities.
-    complaints : dict of tuples of str
+    fit_warnings : dict of tuples of str
         What the fits of each calibrator warned about.
     """
 
@@ -91,7 +91,7 @@ class Comparison:
     level: float
     probabilities: dict[str, FloatArray] = field(repr=False)
     scored: npt.NDArray[np.intp] = field(repr=False)
-    complaints: dict[str, tuple[str, ...]]
+    fit_warnings: dict[str, tuple[str, ...]]
 
     def __iter__(self) -> Iterator[ComparisonRow]:
         return iter(self.table)
@@ -200,7 +200,7 @@ def compare(
 
     with the interval and p-value of `paired_comparison`. All of them share their draws of rows.
     The intervals tell how far other test rows would change the numbers; the fitted maps are taken
-    as given. Fits that have something to complain about warn, and the table keeps what they said.
+    as given. Warnings of fits are passed on, and the table keeps them.
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
@@ -231,14 +231,14 @@ def compare(
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
     rows = scored_rows(splits)
-    probabilities, complaints = {}, {}
+    probabilities, fit_warnings = {}, {}
     named = {UNCALIBRATED: IdentityCalibrator(input_scale=scale), **named}
     with Progress("Cross-fitting", len(splits) * len(named), "fits") as progress:
         for name, calibrator in named.items():
             probabilities[name], told = cross_fit(
                 calibrator, data, splits, progress.advance, f"calibrators[{name!r}]"
             )
-            complaints[name] = tuple(message for message, _ in told)
+            fit_warnings[name] = tuple(message for message, _ in told)
             for message, category in told:
                 warn(f"{name}: {message}", category)
     scored = Predictions.of_checked(take_rows(data, rows))
@@ -246,7 +246,7 @@ def compare(
         name: scored.with_probabilities(proba).hold() for name, proba in probabilities.items()
     }
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
-    return Comparison(tuple(table), level, probabilities, rows, complaints)
+    return Comparison(tuple(table), level, probabilities, rows, fit_warnings)
 
 
 def tabulate_measures(

@@ -18,8 +18,9 @@ from dircal.validation import check_integer, check_number, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
 
-# Statistics are of the size of the number of parameters; what differs by less is equal.
-_ROUNDING = 1e-5
+# Statistics are of the size of the number of parameters, and their inverse Hessian magnifies
+# rounding; what differs by less, of itself, is equal.
+_TIE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def score_test_of(
     ):
         found = scores_at_identity(chunks, n_resamples, rng, progress.advance)
     # A draw that equals the observed one up to rounding counts as at least as large.
-    slack = _ROUNDING * (1.0 + found.statistic)
+    slack = _TIE * (1.0 + found.statistic)
     as_large = np.sum(found.null_sample >= found.statistic - slack)
     pvalue = float(1 + as_large) / (1 + n_resamples)
     groups = [found.classes] if found.pairs is None else [found.classes, found.pairs]
@@ -194,7 +195,7 @@ def score_test_of(
 
 
 def _chunks_of(predictions: Predictions) -> list[Chunk]:
-    """Rows as the score reads them: log-probabilities with a floor, equal weights."""
+    """Rows as the score reads them: clipped log-probabilities, equal weights."""
     n, lowest = predictions.n_samples, np.log(LOSS_CLIP)
     return [
         Chunk(

@@ -146,8 +146,8 @@ def loss_decomposition(
     splits = make_splits(cv, data.labels, used, deal_within_classes)
     rows = scored_rows(splits)
     with Progress("Cross-fitting", len(splits), "folds") as progress:
-        proba, complaints = cross_fit(calibrator, data, splits, progress.advance)
-    for message, category in complaints:
+        proba, fit_warnings = cross_fit(calibrator, data, splits, progress.advance)
+    for message, category in fit_warnings:
         warn(message, category)
     scored = take_rows(data, rows)
     losses_of = _LOSSES[loss]

@@ -49,7 +49,7 @@ class Predicted:
     role: Literal["uncalibrated", "cross-fitted", "fitted"]
     candidate: Candidate | None
     predictions: Predictions = field(repr=False)
-    complaints: tuple[str, ...]
+    fit_warnings: tuple[str, ...]
 
     @property
     def proba(self) -> FloatArray:

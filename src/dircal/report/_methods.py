@@ -113,7 +113,7 @@ def _method(
         measures,
         tests,
         confidence_diagram(one.predictions, level),
-        one.complaints,
+        one.fit_warnings,
     )
 
 

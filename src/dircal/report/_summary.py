@@ -92,7 +92,7 @@ class Method:
     measures: tuple[MeasureSummary, ...]
     tests: tuple[CalibrationTestSummary, ...]
     diagram: Diagram
-    complaints: tuple[str, ...]
+    fit_warnings: tuple[str, ...]
 
     def measure(self, name: str) -> MeasureSummary:
         """One of the measures."""

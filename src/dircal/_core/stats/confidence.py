@@ -16,6 +16,7 @@ from scipy import special
 from dircal._typing import FloatArray
 
 __all__ = [
+    "SAME_SUM",
     "AbsoluteSumInversion",
     "BCaBootstrap",
     "BiasShiftedBootstrap",
@@ -24,8 +25,8 @@ __all__ = [
     "two_sided",
 ]
 
-# Errors that differ by less are the same number, summed in another order.
-_ROUNDING = 1e-12
+SAME_SUM = 1e-12
+"""Errors that differ by less are the same number, summed in another order."""
 # Ends of intervals are found to this part of themselves: far below what draws can tell.
 _CLOSE = 1e-6
 
@@ -57,7 +58,7 @@ def two_sided(confidences: Sequence[ConfidenceDistribution], value: float) -> fl
 
 def _share_below(draws: FloatArray, value: float) -> float:
     """Share of the draws below ``value``, equal ones by half; never quite 0 or 1."""
-    slack = _ROUNDING * max(1.0, abs(value))
+    slack = SAME_SUM * max(1.0, abs(value))
     below = np.mean(draws < value - slack)
     share = below + 0.5 * (1.0 - below - np.mean(draws > value + slack))
     return _as_sure_as(draws, float(share))

@@ -25,7 +25,7 @@ __all__ = ["GroupScores", "ScoreStatistics", "adjust_holm", "scores_at_identity"
 _RIDGE = 1e-9
 # Information below this is rounding: that of a sure row is a difference of numbers near one, times
 # squares of logarithms.
-_ROUNDING = 1e-10
+_LEAST_INFORMATION = 1e-10
 # Beyond this many classes only slopes and intercepts of the classes are tested.
 _MOST_CLASSES_IN_FULL = 30
 # Uniform numbers that are drawn at once: the scores of the rows that move then take some 30 MB.
@@ -194,7 +194,7 @@ class _Factor:
     @classmethod
     def of(cls, matrix: FloatArray) -> "_Factor":
         """Parameters are scaled first, so that the ridge means the same for each."""
-        diagonal = np.maximum(np.diagonal(matrix), 0.0) + _ROUNDING
+        diagonal = np.maximum(np.diagonal(matrix), 0.0) + _LEAST_INFORMATION
         scale = np.sqrt(diagonal)
         correlation = matrix / scale / scale[:, None]
         np.fill_diagonal(correlation, 1.0)
@@ -253,7 +253,7 @@ def _group_pvalues(blocks: FloatArray, gradients: FloatArray) -> FloatArray:
     the p-value: with a thousand draws there would be none below one in a thousand, too few for
     allowing for the number of groups.
     """
-    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + _ROUNDING)
+    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + _LEAST_INFORMATION)
     values, vectors = np.linalg.eigh(blocks / scale[:, :, None] / scale[:, None, :])
     parts = np.einsum("bmd,mde->bme", gradients / scale, vectors)
     kept = values > _RIDGE
