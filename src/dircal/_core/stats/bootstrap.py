@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, IntArray
 
 __all__ = ["RowTerms", "bootstrap_sums", "total_sums"]
 
-# Rows and draws that are handled at once: their counts, and the sums of some hundred columns, then
-# stay in the cache.
+# Rows and draws that are drawn at once: their counts then stay in the cache. Other numbers would
+# give other draws for the same seed.
 _ROWS_AT_ONCE = 4096
 _DRAWS_AT_ONCE = 64
+# Blocks of rows that are summed at once: with more, the sums are gone through less often, and with
+# many the counts would take more memory than they are worth.
+_BLOCKS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,29 +59,44 @@ def bootstrap_sums(
     parts = [terms.cells for terms in several if terms.cells is not None]
     n, n_dense = dense.shape[1], len(dense)
     cells = sparse.hstack(parts, format="csr") if parts else sparse.csr_array((n, 0))
-    blocks = [
-        (dense[:, start : start + _ROWS_AT_ONCE], cells[start : start + _ROWS_AT_ONCE].T)
-        for start in range(0, n, _ROWS_AT_ONCE)
+    sizes = np.diff([*range(0, n, _ROWS_AT_ONCE), n])
+    step = _BLOCKS_AT_ONCE * _ROWS_AT_ONCE
+    pieces = [
+        (dense[:, start : start + step], cells[start : start + step].T)
+        for start in range(0, n, step)
     ]
-    sizes = np.array([block.shape[1] for block, _ in blocks])
     sums = np.empty((n_resamples, n_dense + cells.shape[1]))
+    # Filled again and again: memory that is new each time costs more than the counting.
+    room = np.empty((min(step, n), _DRAWS_AT_ONCE))
     for first in range(0, n_resamples, _DRAWS_AT_ONCE):
         n_draws = min(_DRAWS_AT_ONCE, n_resamples - first)
         part = np.zeros((sums.shape[1], n_draws))
         falls = rng.multinomial(n, sizes / n, size=n_draws)
-        for (of_dense, of_cells), size, fallen in zip(blocks, sizes, falls.T, strict=True):
-            places = rng.integers(0, size, fallen.sum())
-            places *= n_draws
-            places += np.repeat(np.arange(n_draws), fallen)
-            counts = np.bincount(places, minlength=size * n_draws).astype(np.float64)
-            counts = counts.reshape(size, n_draws)
+        for i, (of_dense, of_cells) in enumerate(pieces):
+            blocks = slice(i * _BLOCKS_AT_ONCE, (i + 1) * _BLOCKS_AT_ONCE)
+            counts = room.ravel()[: of_dense.shape[1] * n_draws].reshape(-1, n_draws)
+            _draw_counts(sizes[blocks], falls[:, blocks], rng, out=counts)
             part[:n_dense] += of_dense @ counts
             if parts:
-                of_draws: FloatArray = of_cells @ counts  # type: ignore[assignment]
+                of_draws: FloatArray = of_cells @ counts
                 part[n_dense:] += of_draws
         sums[first : first + n_draws] = part.T
         advance(n_draws)
     return _split(several, sums, n_dense)
+
+
+def _draw_counts(
+    sizes: IntArray, falls: IntArray, rng: np.random.Generator, out: FloatArray
+) -> None:
+    """How often each row is drawn (rows, draws), from how often each block is (draws, blocks)."""
+    n_draws, start = len(falls), 0
+    for size, fallen in zip(sizes.tolist(), falls.T, strict=True):
+        places = rng.integers(0, size, fallen.sum())
+        places *= n_draws
+        places += np.repeat(np.arange(n_draws), fallen)
+        of_block = np.bincount(places, minlength=size * n_draws)
+        out[start : start + size] = of_block.reshape(size, n_draws)
+        start += size
 
 
 def _split(several: Sequence[RowTerms], sums: FloatArray, n_dense: int) -> list[FloatArray]:
