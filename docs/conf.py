@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 import dircal
+from dircal.metrics import RECORDS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from figures import draw_all
@@ -25,7 +26,13 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "_templates"]
+# Measures are listed by their records, as everywhere: the API includes what is written here.
+MEASURES = Path(__file__).parent / "measures.rst"
+NAMES = sorted(RECORDS, key=lambda name: RECORDS[name].place)
+HEAD = ".. currentmodule:: dircal.metrics\n\n.. autosummary::\n   :toctree: api/generated\n\n"
+MEASURES.write_text(HEAD + "".join(f"   {name}\n" for name in NAMES), encoding="utf-8")
+autosummary_generate = ["api.md", MEASURES.name]
+exclude_patterns = ["_build", "_templates", MEASURES.name]
 templates_path = ["_templates"]
 # Single backticks in docstrings: a link where the name is known, plain code elsewhere.
 default_role = "py:obj"

@@ -107,7 +107,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "calibration_map": lambda: plots.CalibrationMapDisplay.from_calibrator(
         world()[2], class_names=["ant", "bee", "cow"]
     ),
-    "parameter_matrix": lambda: plots.ParametersDisplay.from_calibrator(
+    "parameters": lambda: plots.ParametersDisplay.from_calibrator(
         digits()["calibrators"]["Dirichlet"]
     ),
     "confusion_change": lambda: plots.ConfusionChangeDisplay.from_predictions(
@@ -116,11 +116,11 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "score_box": lambda: plots.ScoreBoxDisplay.from_predictions(
         digits()["y"], {"before": digits()["before"], "after": digits()["after"]}, labels=[8, 9]
     ),
-    "null_distribution": lambda: plots.TestDisplay.from_predictions(
+    "calibration_test": lambda: plots.CalibrationTestDisplay.from_predictions(
         digits()["y"], digits()["after"], statistic="classwise_ece", random_state=0
     ),
     "rank": rank,
-    "passed": lambda: plots.PassedDisplay.from_pvalues(many_worlds()[2]),
+    "pass_rate": lambda: plots.PassRateDisplay.from_pvalues(many_worlds()[2]),
     "hyperparameter": hyperparameter,
 }
 

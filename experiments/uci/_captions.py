@@ -12,7 +12,7 @@ from dircal.plots import (
     BeforeAfterDisplay,
     CalibrationMapDisplay,
     HyperparameterDisplay,
-    PassedDisplay,
+    PassRateDisplay,
     RankDisplay,
     ScoreBoxDisplay,
 )
@@ -40,7 +40,7 @@ def captions(study: Study, claims: pd.DataFrame) -> SimpleNamespace:
         how_to_read=SimpleNamespace(
             map=CalibrationMapDisplay.how_to_read.rpartition(" For two")[0],
             rank=RankDisplay.how_to_read,
-            passed=PassedDisplay.how_to_read,
+            passed=PassRateDisplay.how_to_read,
             reliability=BeforeAfterDisplay.how_to_read.rpartition(" A bracket")[0],
             boxes=ScoreBoxDisplay.how_to_read,
             hyperparameters=HyperparameterDisplay.how_to_read,

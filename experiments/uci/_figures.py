@@ -10,7 +10,7 @@ from dircal.plots import (
     BeforeAfterDisplay,
     CalibrationMapDisplay,
     HyperparameterDisplay,
-    PassedDisplay,
+    PassRateDisplay,
     RankDisplay,
     ScoreBoxDisplay,
 )
@@ -165,7 +165,7 @@ def _passed_panel(study: Study, measure: str, by: str, title: str) -> Panel:
     tests = study.tests(measure, by)
     unit = ["dataset", "classifier"] if by == "method" else ["dataset"]
     n = len(tests[unit].drop_duplicates())
-    display = PassedDisplay.from_shares(shares.to_dict(), n, alpha=PASS)
+    display = PassRateDisplay.from_shares(shares.to_dict(), n, alpha=PASS)
     told = f"{n} {'pairs' if by == 'method' else 'datasets'}"
     return Panel(display, title, f"share of tests with p > {PASS:g}, mean over {told}")
 

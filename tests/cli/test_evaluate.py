@@ -2,10 +2,9 @@ import json
 
 import pytest
 
-from dircal import metrics
-from dircal.cli._evaluation import MEASURES, WITHOUT_INTERVAL
+from dircal import calibration_test, confidence_interval, metrics
 from dircal.cli._gates import parse_gate
-from dircal.inference._compare import _MEASURES
+from dircal.metrics import RECORDS, Table, measures_in
 
 FEW = ("--resamples", "100")
 
@@ -14,10 +13,20 @@ def test_all_measures_are_those_of_the_library(run, write_csv, animals):
     write_csv()
     found = json.loads(run("evaluate", "p.csv", "--label", "y", *FEW, "--json").stdout)
     proba, y = animals
-    assert {*_MEASURES} <= {*MEASURES, *WITHOUT_INTERVAL} == {*found["measures"]}
+    assert [*found["measures"]] == [one.name for one in measures_in(Table.EVALUATION)]
+    assert {one.name for one in measures_in(Table.COMPARISON)} <= {*found["measures"]}
     for name, one in found["measures"].items():
         assert one["value"] == pytest.approx(getattr(metrics, name)(y, proba), rel=1e-12)
-        assert (one["low"] is None) == (name in WITHOUT_INTERVAL)
+        if one["low"] is None:
+            assert RECORDS[name].interval is None
+            continue
+        # The same as asked one by one, with the same seed.
+        alone = confidence_interval(name, y, proba, n_resamples=100, random_state=0)
+        assert one["low"] == pytest.approx(alone.low, rel=1e-9)
+        assert one["high"] == pytest.approx(alone.high, rel=1e-9)
+    for name in ("confidence_ece", "classwise_ece"):
+        test = calibration_test(y, proba, statistic=name, n_resamples=100, random_state=0)
+        assert found["tests"][name]["pvalue"] == test.pvalue
     assert {*found["tests"]} == {"confidence_ece", "classwise_ece", "score_test"}
     assert found["rows"] == 300
     assert not found["failed"]

@@ -32,17 +32,17 @@ def main():
     import relplot
 
     rows = []
-    for name, p, happened in curves():
+    for name, p, outcomes in curves():
         for width in BANDWIDTHS:
-            value = relplot.smECE_sigma(p, happened, width)
+            value = relplot.smECE_sigma(p, outcomes, width)
             rows.append((f"relplot smECE_sigma {width}", name, value))
-        rows.append(("relplot smECE", name, relplot.smECE(p, happened)))
+        rows.append(("relplot smECE", name, relplot.smECE(p, outcomes)))
         edges = [(b + 1) / N_BINS for b in range(N_BINS)]
-        binned = calibration.utils.bin(list(zip(p, happened, strict=True)), edges)
+        binned = calibration.utils.bin(list(zip(p, outcomes, strict=True)), edges)
         value = calibration.utils.unbiased_square_ce(binned)
         rows.append(("uncertainty-calibration, 15 bins", name, value))
         rounded = np.ceil(p * 20) / 20
-        pairs = list(zip(rounded, happened, strict=True))
+        pairs = list(zip(rounded, outcomes, strict=True))
         binned = calibration.utils.bin(pairs, calibration.utils.get_discrete_bins(rounded))
         value = calibration.utils.unbiased_square_ce(binned)
         rows.append(("uncertainty-calibration, twentieths", name, value))

@@ -162,13 +162,13 @@ def test_seeds_repeat(make_problem):
     assert other.table != run(PAIR, problem.proba, problem.y).table
 
 
-def test_complaints_are_told_and_kept():
+def test_warnings_of_fits_are_told_and_kept():
     P = np.repeat([[0.9, 0.1], [0.2, 0.8]], 20, axis=0)
     y = np.repeat(["a", "b"], 20)
     with pytest.warns(ConvergenceWarning, match="^free: "):
         table = run({"free": DirichletCalibrator(penalty="none")}, P, y, measures=["log_loss"])
-    assert table.complaints["uncalibrated"] == ()
-    assert len(table.complaints["free"]) >= 1
+    assert table.fit_warnings["uncalibrated"] == ()
+    assert len(table.fit_warnings["free"]) >= 1
 
 
 P3, Y3 = np.full((12, 3), 1 / 3), np.arange(12) % 3

@@ -161,7 +161,11 @@ Y, GOOD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]
 @pytest.mark.parametrize(
     ("metric", "options", "message"),
     [
-        ("maximum_calibration_error", {}, r"the largest of many gaps, which has no interval.*few"),
+        (
+            "maximum_calibration_error",
+            {},
+            r"has no interval. It is the largest of many gaps, mostly.*few",
+        ),
         (maximum_calibration_error, {}, r"Use 'confidence_ece' or 'classwise_ece'"),
         ("ece", {}, r"`metric` must be a measure of dircal.metrics.*got 'ece'"),
         ("BinTable", {}, r"`metric` must be a measure of dircal.metrics.*got 'BinTable'"),

@@ -5,8 +5,9 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 from dircal import metrics
-from dircal.inference._measure_base import check_measure
-from dircal.inference._resampling_base import difference_of, draw_together, range_of
+from dircal.inference._chosen_measure import check_measure
+from dircal.inference._resampling import difference_of, draw_together, range_of
+from dircal.metrics import Predictions
 
 N, N_SETS = 1000, 2000
 # Errors take longer, and nothing is promised about them but that they hold their estimate.
@@ -55,8 +56,9 @@ def gap(said, truth):
 def draw_all(names, y, predictions, rng):
     """What `confidence_interval` and `paired_comparison` do, for several measures at once."""
     chosen, classes = [check_measure(name) for name in names], range(predictions[0].shape[1])
-    values = [[one(y, said, classes=classes) for one in chosen] for said in predictions]
-    return values, draw_together(chosen, y, predictions, classes, N_RESAMPLES, rng)
+    several = [Predictions.check(y, said, None, classes).hold() for said in predictions]
+    values = [[measure.value(one) for measure in chosen] for one in several]
+    return values, draw_together(chosen, several, N_RESAMPLES, rng)
 
 
 CASES = [(k, accuracy, 1.0) for k, accuracy in SPREADS] + [(3, "0.6", 1.5), (10, "0.9", 1.5)]

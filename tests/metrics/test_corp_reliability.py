@@ -34,11 +34,11 @@ def test_curves_are_those_of_scikit_learn(over, make_problem):
     else:
         curves = [(P[:, j], problem.y == j) for j in range(4)]
         assert_allclose(found.labels, [0, 1, 2, 3])
-    for c, (p, happened) in enumerate(curves):
-        fitted = IsotonicRegression().fit(p, happened.astype(float))
+    for c, (p, outcomes) in enumerate(curves):
+        fitted = IsotonicRegression().fit(p, outcomes.astype(float))
         assert_allclose(found.calibrated[c], fitted.predict(found.predicted[c]), atol=1e-12)
-        best = np.mean((fitted.predict(p) - happened) ** 2)
-        score, share = np.mean((p - happened) ** 2), happened.mean()
+        best = np.mean((fitted.predict(p) - outcomes) ** 2)
+        score, share = np.mean((p - outcomes) ** 2), outcomes.mean()
         assert found.miscalibration[c] == pytest.approx(score - best, abs=1e-12)
         assert found.discrimination[c] == pytest.approx(share * (1 - share) - best, abs=1e-12)
         assert found.count[c].sum() == 400

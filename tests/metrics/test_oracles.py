@@ -25,8 +25,8 @@ def bin_of(p, n_bins, binning):
 def naive_gaps(pairs, n_bins, binning):
     """Count, and gap between frequency and mean, of each bin with rows in it."""
     bins = {}
-    for p, happened in pairs:
-        bins.setdefault(bin_of(p, n_bins, binning), []).append((p, happened))
+    for p, outcomes in pairs:
+        bins.setdefault(bin_of(p, n_bins, binning), []).append((p, outcomes))
     for members in bins.values():
         mean, frequency = np.mean(members, axis=0)
         yield len(members), abs(frequency - mean)
@@ -47,8 +47,8 @@ def class_pairs(y, P, j):
 def naive_debiased(pairs, n_bins, binning):
     """Mean product of the residuals of two different rows of a bin, by trying all pairs."""
     bins = {}
-    for p, happened in pairs:
-        bins.setdefault(bin_of(p, n_bins, binning), []).append(happened - p)
+    for p, outcomes in pairs:
+        bins.setdefault(bin_of(p, n_bins, binning), []).append(outcomes - p)
     total = 0.0
     for r in bins.values():
         products = [a * b for i, a in enumerate(r) for j, b in enumerate(r) if i != j]
@@ -62,10 +62,10 @@ def naive_smooth(pairs):
 
     def error(width):
         field = 0.0
-        for p, happened in pairs:
+        for p, outcomes in pairs:
             for centre in [2 * j + side * p for j in (-2, -1, 0, 1, 2) for side in (-1, 1)]:
                 density = np.exp(-0.5 * ((grid - centre) / width) ** 2) / np.sqrt(2 * np.pi)
-                field = field + (happened - p) * density / width
+                field = field + (outcomes - p) * density / width
         return np.abs(field).mean() / len(pairs)
 
     low, high = 1e-3, 1.0

@@ -18,7 +18,7 @@ spec = importlib.util.spec_from_file_location("other_libraries", GOLDEN / "other
 other_libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(other_libraries)
 
-CURVES = {name: (p, happened) for name, p, happened in other_libraries.curves()}
+CURVES = {name: (p, outcomes) for name, p, outcomes in other_libraries.curves()}
 each_curve = pytest.mark.parametrize("curve", CURVES)
 
 
@@ -35,17 +35,17 @@ def two_classes(p):
 
 
 def test_the_curves_are_those_of_the_test_vectors(vectors):
-    p, happened = CURVES["class 2"]
+    p, outcomes = CURVES["class 2"]
     np.testing.assert_allclose(p, vectors.proba[:, 2])
-    np.testing.assert_array_equal(happened, vectors.y == 2)
+    np.testing.assert_array_equal(outcomes, vectors.y == 2)
 
 
 @each_curve
 @pytest.mark.parametrize("width", other_libraries.BANDWIDTHS)
 def test_smoothing_is_that_of_relplot(curve, width, theirs):
-    p, happened = CURVES[curve]
+    p, outcomes = CURVES[curve]
     below, share = grid_cells(p, 4096)
-    cells, residuals = below.astype(int), (happened - p) / len(p)
+    cells, residuals = below.astype(int), (outcomes - p) / len(p)
     grid = np.bincount(cells, residuals * (1 - share), minlength=4097)
     grid += np.bincount(cells + 1, residuals * share, minlength=4097)
     ours = np.abs(smoothed(grid, width)).sum()
@@ -55,30 +55,30 @@ def test_smoothing_is_that_of_relplot(curve, width, theirs):
 
 @each_curve
 def test_smooth_errors_are_those_of_relplot(curve, theirs):
-    p, happened = CURVES[curve]
+    p, outcomes = CURVES[curve]
     # relplot halves the bandwidth ten times.
-    assert smooth_ece(happened.astype(int), **two_classes(p)) == pytest.approx(
+    assert smooth_ece(outcomes.astype(int), **two_classes(p)) == pytest.approx(
         theirs["relplot smECE", curve], abs=1 / 1024
     )
 
 
 @each_curve
 def test_debiased_errors_agree_where_predictions_of_a_bin_are_equal(curve, theirs):
-    p, happened = CURVES[curve]
+    p, outcomes = CURVES[curve]
     rounded = np.ceil(p * 20) / 20
-    ours = debiased_squared_error(happened.astype(int), n_bins=20, **two_classes(rounded))
+    ours = debiased_squared_error(outcomes.astype(int), n_bins=20, **two_classes(rounded))
     expected = theirs["uncertainty-calibration, twentieths", curve]
     assert ours == pytest.approx(expected, abs=1e-12)
 
 
 @each_curve
 def test_debiased_errors_differ_by_the_spread_of_the_predictions(curve, theirs):
-    p, happened = CURVES[curve]
-    ours = debiased_squared_error(happened.astype(int), **two_classes(p))
+    p, outcomes = CURVES[curve]
+    ours = debiased_squared_error(outcomes.astype(int), **two_classes(p))
     bins = np.ceil(p * 15).astype(int)
     theirs_less = 0.0
     for b in np.unique(bins):
-        r, o = (happened - p)[bins == b], happened[bins == b]
+        r, o = (outcomes - p)[bins == b], outcomes[bins == b]
         if len(r) > 1:
             theirs_less += len(r) / len(p) * (o.var() - r.var()) / (len(r) - 1)
     expected = theirs["uncertainty-calibration, 15 bins", curve] + theirs_less

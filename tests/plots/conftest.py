@@ -31,11 +31,11 @@ def make_display(name, problem, k, class_names=None):
             {method: [1e-3, 1e-2, 1e-2] for method in methods[:4]}
         ),
         "ParametersDisplay": lambda: cls.from_calibrator(parameters, class_names=names),
-        "PassedDisplay": lambda: cls.from_pvalues(dict(zip(methods, values.T, strict=True))),
+        "PassRateDisplay": lambda: cls.from_pvalues(dict(zip(methods, values.T, strict=True))),
         "RankDisplay": lambda: cls.from_values(values, names=methods),
         "ReliabilityDisplay": lambda: cls.from_predictions(y, proba, classes=range(k)),
         "ScoreBoxDisplay": lambda: cls.from_predictions(y, {"before": proba}, **common),
-        "TestDisplay": lambda: cls.from_predictions(
+        "CalibrationTestDisplay": lambda: cls.from_predictions(
             y, proba, classes=range(k), n_resamples=50, random_state=0
         ),
     }

@@ -5,6 +5,7 @@ import pytest
 
 from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.bins import equal_width
+from dircal._core.stats.null_resampling import bin_chances
 from dircal.metrics import class_bins, class_ece
 from dircal.plots import ClasswiseReliabilityDisplay
 
@@ -16,7 +17,8 @@ def test_it_holds_what_the_table_of_bins_holds(vectors):
     frame = display.frame()
     assert frame["count"] == table.count[used].tolist()
     np.testing.assert_array_equal(frame["frequency"], table.frequency[used])
-    low, _ = consistency_band(vectors.proba.T, equal_width(15, np.dtype(float)), 0.95)
+    chances = bin_chances(vectors.proba.T, equal_width(15, np.dtype(float)))
+    low = np.array([consistency_band(one, 15, 0.95)[0] for one in chances])
     np.testing.assert_array_equal(frame["low"], low[used])
     errors = [curve.error for curve in display.curves]
     np.testing.assert_allclose(errors, table.calibration_errors)

@@ -101,7 +101,7 @@ def test_names_of_any_script_and_length(name, display_of):
         warnings.simplefilter("error")
         display.plot().figure_.savefig(io.BytesIO(), format="png", dpi=50)
     told = json.dumps(display.frame(), ensure_ascii=False)
-    if name not in ("ReliabilityDisplay", "TestDisplay"):
+    if name not in ("ReliabilityDisplay", "CalibrationTestDisplay"):
         assert names[2] in told
 
 
@@ -161,7 +161,7 @@ def test_the_style_is_there_for_figures_of_several_displays(display_of):
     with plots.house_style():
         _, (left, right) = plt.subplots(1, 2)
     assert dict(mpl.rcParams) == before
-    display_of("PassedDisplay").plot(left)
+    display_of("PassRateDisplay").plot(left)
     assert not left.spines["top"].get_visible()
-    alone = display_of("PassedDisplay").plot().ax_
+    alone = display_of("PassRateDisplay").plot().ax_
     assert right.xaxis.label.get_size() == alone.xaxis.label.get_size()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dircal.plots._names_base import drawn, shorten
-from dircal.plots._style_base import house_style
+from dircal.plots._names import drawn, shorten
+from dircal.plots._style import house_style
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def altered(method, pvalues=(0.5, 0.5), gap=0.0, loss=(-0.1, -0.02)):
         for one in method.measures
     )
     return replace(
-        method, tests=tests, measures=measures, confidence=method.accuracy + gap, complaints=()
+        method, tests=tests, measures=measures, confidence=method.accuracy + gap, fit_warnings=()
     )
 
 

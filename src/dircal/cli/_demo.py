@@ -24,20 +24,13 @@ from dircal import (
 )
 from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import DircalWarning
+from dircal.metrics import Table, measures_in
 
 __all__ = ["DATASET", "ClassifierResult", "run_classifiers"]
 
 DATASET = "handwritten digits (1797 images of 8 x 8 pixels, 10 classes)"
 # Enough draws to tell a p-value of 0.05 from one of 0.03.
 _RESAMPLES = 2_000
-_MEASURES = (
-    "accuracy",
-    "log_loss",
-    "brier_score",
-    "confidence_ece",
-    "classwise_ece",
-    "maximum_calibration_error",
-)
 
 
 @dataclass(frozen=True)
@@ -45,7 +38,7 @@ class ClassifierResult:
     """One classifier with all its calibrators, beside no calibration.
 
     ``pvalues`` are those of the tests of the confidence and of the classes, by calibrator. The
-    explanation and the floor are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
+    explanation and the clip are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
     that the classifier was not trained on.
     """
 
@@ -96,7 +89,7 @@ def _calibrate(
             proba,
             y,
             cv=[split],
-            measures=_MEASURES,
+            measures=[record.function for record in measures_in(Table.DEMONSTRATION)],
             n_resamples=_RESAMPLES,
             random_state=0,
         )

@@ -2,24 +2,16 @@
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as TextTable
 from rich.text import Text
 
 from dircal.cli._demo import ClassifierResult
+from dircal.metrics import Table, measures_in
 
 __all__ = ["show_classifier", "show_introduction", "show_reading"]
 
-# Two lines each, so that all eight measures fit on a narrow terminal.
-_COLUMNS = (
-    "acc-\nuracy",
-    "log-\nloss",
-    "Brier\nscore",
-    "conf.\nECE",
-    "class\nECE",
-    "\nMCE",
-    "p of\nconf.",
-    "p of\nclass",
-)
+# Two lines each, as the headings of the measures have, so that all fit on a narrow terminal.
+_TEST_COLUMNS = ("p of\nconf.", "p of\nclass")
 _SURE_COLUMNS = (
     "log-loss,\n95 %",
     "\nchange",
@@ -29,7 +21,7 @@ _SURE_COLUMNS = (
     "p of\nclass",
 )
 _NOT_CALIBRATED = 0.05
-# A floor below this is the paper's, and no news.
+# A clip below this is the paper's, and no news.
 _TAKEN_AT_ITS_WORD = 1e-300
 
 
@@ -46,9 +38,9 @@ def show_classifier(console: Console, result: ClassifierResult) -> None:
     """Two tables, and what the maps of this classifier say."""
     console.print(_measures(result))
     console.print(_intervals(result))
-    for name, complaints in result.comparison.complaints.items():
-        for complaint in complaints:
-            console.print(f"  [yellow]{name}:[/yellow] {complaint}", highlight=False)
+    for name, fit_warnings in result.comparison.fit_warnings.items():
+        for warning in fit_warnings:
+            console.print(f"  [yellow]{name}:[/yellow] {warning}", highlight=False)
     console.print("  What the Dirichlet map says:")
     for sentence in _sentences(result):
         console.print(Padding(f"- {sentence}", (0, 0, 0, 2)), highlight=False)
@@ -70,8 +62,8 @@ def show_reading(console: Console) -> None:
     )
 
 
-def _table(title: str | None, columns: tuple[str, ...]) -> Table:
-    table = Table(
+def _table(title: str | None, columns: tuple[str, ...]) -> TextTable:
+    table = TextTable(
         title=title,
         title_justify="left",
         title_style="bold",
@@ -85,25 +77,21 @@ def _table(title: str | None, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _measures(result: ClassifierResult) -> Table:
+def _measures(result: ClassifierResult) -> TextTable:
     """All measures of all calibrators."""
-    table = _table(result.name, _COLUMNS)
+    measures = measures_in(Table.DEMONSTRATION)
+    table = _table(result.name, (*(one.heading for one in measures), *_TEST_COLUMNS))
     for name, pvalues in result.pvalues.items():
         value = {row.measure: row.value for row in result.comparison if row.calibrator == name}
         table.add_row(
             _shorter(name),
-            f"{value['accuracy']:.1%}",
-            f"{value['log_loss']:.3f}",
-            f"{value['brier_score']:.3f}",
-            f"{value['confidence_ece']:.3f}",
-            f"{value['classwise_ece']:.4f}",
-            f"{value['maximum_calibration_error']:.2f}",
+            *(format(value[one.name], one.number_format) for one in measures),
             *(_chance(pvalue, good="large") for pvalue in pvalues),
         )
     return table
 
 
-def _intervals(result: ClassifierResult) -> Table:
+def _intervals(result: ClassifierResult) -> TextTable:
     """How sure we are of the log-loss, and of what calibration does to it and to others."""
     table = _table(None, _SURE_COLUMNS)
     for name in result.pvalues:

@@ -4,26 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dircal import calibration_test, confidence_interval, metrics, score_test
+import numpy as np
+
 from dircal._typing import InputScale, LabelArray
 from dircal.cli._gates import Gate
-from dircal.cli._predictions import Predictions
-from dircal.inference import CalibrationTest, ScoreTest
-
-__all__ = ["Evaluation", "Measured", "check_names", "evaluate"]
-
-MEASURES = (
-    "accuracy",
-    "error_rate",
-    "log_loss",
-    "brier_score",
-    "confidence_ece",
-    "classwise_ece",
-    "smooth_ece",
-    "debiased_squared_error",
+from dircal.cli._predictions_file import FileRows
+from dircal.inference import (
+    CalibrationTest,
+    ScoreTest,
+    classwise_tests_of,
+    confidence_intervals_of,
+    confidence_test_of,
+    default_measures,
+    score_test_of,
 )
-# The largest of many gaps has no interval.
-WITHOUT_INTERVAL = ("maximum_calibration_error",)
+from dircal.metrics import EqualWidth, Table
+
+__all__ = ["Evaluation", "Measured", "check_names", "evaluate_rows"]
+
+LEVEL = 0.95
+"""Of the intervals."""
+# As in `dircal.calibration_test` and `dircal.score_test`.
+_BINS = EqualWidth(15)
+_ALPHA = 0.05
 _TESTED = ("confidence_ece", "classwise_ece")
 _SCORE_TEST = "score_test"
 
@@ -40,7 +43,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` finds."""
+    """What `evaluate_rows` finds."""
 
     n_samples: int
     classes: LabelArray
@@ -77,7 +80,7 @@ class Evaluation:
         return {
             "rows": self.n_samples,
             "classes": self.classes,
-            "level": 0.95,
+            "level": LEVEL,
             "measures": {
                 one.name: {"value": one.value, "low": one.low, "high": one.high}
                 for one in self.measures
@@ -88,40 +91,40 @@ class Evaluation:
         }
 
 
-def evaluate(
-    predictions: Predictions, scale: InputScale, *, n_resamples: int, seed: int
-) -> Evaluation:
-    """Measure and test; the columns are in the sorted order of the labels."""
-    classes = sorted(predictions.classes.tolist())
-    y_true, y_prob = predictions.labels, predictions.probabilities(scale)
-    drawing: dict[str, Any] = {
-        "n_resamples": n_resamples,
-        "random_state": seed,
-        "classes": classes,
-    }
-    measures = []
-    for name in MEASURES:
-        found = confidence_interval(name, y_true, y_prob, **drawing)
-        measures.append(Measured(name, found.estimate, found.low, found.high))
-    for name in WITHOUT_INTERVAL:
-        measures.append(Measured(name, getattr(metrics, name)(y_true, y_prob, classes=classes)))
-    tests = {
-        name: calibration_test(y_true, y_prob, statistic=name, **drawing)  # type: ignore[arg-type]
-        for name in _TESTED
-    }
+def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: int) -> Evaluation:
+    """Measure and test; each number is that of the function of its name with this seed."""
+    predictions = rows.predictions(scale).hold()
+    wanted = default_measures(Table.EVALUATION)
+    sure = [measure for measure in wanted if measure.record.interval is not None]
+    intervals = confidence_intervals_of(
+        sure, predictions, LEVEL, n_resamples, np.random.default_rng(seed)
+    )
+    found = {one.measure: one for one in intervals}
+    measures = [
+        Measured(one.name, found[one.name].estimate, found[one.name].low, found[one.name].high)
+        if one.name in found
+        else Measured(one.name, one.value(predictions))
+        for one in wanted
+    ]
+    of_confidence = confidence_test_of(predictions, _BINS, n_resamples, np.random.default_rng(seed))
+    [of_classes] = classwise_tests_of(
+        [predictions], _BINS, n_resamples, np.random.default_rng(seed)
+    )
     return Evaluation(
-        len(y_true),
-        predictions.classes,
+        predictions.n_samples,
+        rows.classes,
         tuple(measures),
-        tests,
-        score_test(y_true, y_prob, **drawing),
+        dict(zip(_TESTED, (of_confidence, of_classes), strict=True)),
+        score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
     )
 
 
 def check_names(gates: Sequence[Gate]) -> None:
     """Refuse gates on what is not measured, before the work."""
-    known = [*MEASURES, *WITHOUT_INTERVAL]
-    known += [f"{name}.{end}" for name in MEASURES for end in ("low", "high")]
+    measures = [measure.record for measure in default_measures(Table.EVALUATION)]
+    sure = [record.name for record in measures if record.interval is not None]
+    known = [record.name for record in measures]
+    known += [f"{name}.{end}" for name in sure for end in ("low", "high")]
     known += [f"{name}.pvalue" for name in (*_TESTED, _SCORE_TEST)]
     for gate in gates:
         if gate.name not in known:

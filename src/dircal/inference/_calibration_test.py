@@ -1,33 +1,37 @@
 """The test of whether a calibration error could be chance."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dircal._core.stats.null_resampling import errors_of_classes, errors_of_one_curve
+from dircal._core.stats.confidence import SAME_SUM
+from dircal._core.stats.null_resampling import (
+    LabelDraws,
+    bin_chances,
+    null_classwise_ece,
+    null_confidence_ece,
+)
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics import BinTable
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import (
+from dircal.metrics import (
     Binning,
-    Curves,
+    BinRule,
+    BinTable,
+    ClassCurves,
+    ConfidenceCurve,
+    ConfidenceRows,
+    Predictions,
     Strategy,
-    class_curves,
-    confidence_curves,
-    curves_of_confidence,
-    tabulate_all,
+    check_bins,
+    tabulate_rows,
 )
 from dircal.validation import check_confidence, check_integer, check_option, check_random_state
 
 __all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
 
 Statistic: TypeAlias = Literal["confidence_ece", "classwise_ece"]
-
-# Errors that differ by less are the same number, summed in another order.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -149,16 +153,12 @@ def calibration_test(
     check_option("statistic", statistic, ("confidence_ece", "classwise_ece"))
     check_integer("n_resamples", n_resamples, at_least=1)
     rng = check_random_state(random_state)
-    predictions = read_predictions(y_true, y_prob, None, classes)
-    dtype = predictions.data.inputs.dtype
-    options = (dtype, n_bins, strategy, binning)
+    predictions = Predictions.check(y_true, y_prob, None, classes)
+    rule = check_bins(n_bins, strategy, binning)
     if statistic == "confidence_ece":
-        return _test_one_curve(lambda: confidence_curves(predictions), *options, n_resamples, rng)
-    table = tabulate_all(lambda: class_curves(predictions), *options)
-    proba = np.concatenate([block.proba for block in predictions], axis=1)
-    with Progress("Resampling labels", n_resamples, "draws") as progress:
-        sample = errors_of_classes(proba, table.bins, n_resamples, rng, progress.advance)
-    return _result("classwise_ece", table, sample)
+        return confidence_test_of(predictions, rule, n_resamples, rng)
+    [test] = classwise_tests_of([predictions], rule, n_resamples, rng)
+    return test
 
 
 def calibration_test_from_confidence(
@@ -203,36 +203,44 @@ def calibration_test_from_confidence(
     """
     check_integer("n_resamples", n_resamples, at_least=1)
     rng = check_random_state(random_state)
-    values, right, _ = check_confidence(correct, confidence, None)
-    return _test_one_curve(
-        lambda: curves_of_confidence(values, right, None),
-        values.dtype,
-        n_bins,
-        strategy,
-        binning,
-        n_resamples,
-        rng,
-    )
+    rows = ConfidenceRows(*check_confidence(correct, confidence, None))
+    rule = check_bins(n_bins, strategy, binning)
+    table = tabulate_rows(rows, ConfidenceCurve(), rule)
+    values = np.concatenate([block.confidence for block in rows])
+    [chances] = bin_chances(values[None], table.bins)
+    return _result("confidence_ece", table, null_confidence_ece(chances, n_resamples, rng))
 
 
-def _test_one_curve(
-    curves: Callable[[], Iterator[Curves]],
-    dtype: np.dtype[Any],
-    n_bins: int,
-    strategy: Strategy,
-    binning: Binning,
-    n_resamples: int,
-    rng: np.random.Generator,
+def confidence_test_of(
+    predictions: Predictions, rule: BinRule, n_resamples: int, rng: np.random.Generator
 ) -> CalibrationTest:
-    table = tabulate_all(curves, dtype, n_bins, strategy, binning)
-    values = np.concatenate([part.values[0] for part in curves()])
-    sample = errors_of_one_curve(values, table.bins, n_resamples, rng)
-    return _result("confidence_ece", table, sample)
+    """`calibration_test` of the confidence of checked predictions."""
+    [chances] = predictions.chances(ConfidenceCurve(), rule)
+    sample = null_confidence_ece(chances, n_resamples, rng)
+    return _result("confidence_ece", predictions.table(ConfidenceCurve(), rule), sample)
+
+
+def classwise_tests_of(
+    several: Sequence[Predictions], rule: BinRule, n_resamples: int, rng: np.random.Generator
+) -> list[CalibrationTest]:
+    """`calibration_test` of the classes, for several predictions of the same rows.
+
+    Each is what it would be alone with this generator: all share their uniform numbers.
+    """
+    tables = [one.table(ClassCurves(), rule) for one in several]
+    draws = [
+        LabelDraws.prepare(np.concatenate([block.proba for block in one], axis=1), table.bins)
+        for one, table in zip(several, tables, strict=True)
+    ]
+    with Progress("Resampling labels", n_resamples, "draws") as progress:
+        samples = null_classwise_ece(draws, n_resamples, rng, progress.advance)
+    pairs = zip(tables, samples, strict=True)
+    return [_result("classwise_ece", table, sample) for table, sample in pairs]
 
 
 def _result(measure: str, table: BinTable, sample: FloatArray) -> CalibrationTest:
     observed = float(table.calibration_errors.mean())
-    larger = np.mean(sample > observed + _ROUNDING)
-    smaller = np.mean(sample < observed - _ROUNDING)
+    larger = np.mean(sample > observed + SAME_SUM)
+    smaller = np.mean(sample < observed - SAME_SUM)
     pvalue = float(larger + 0.5 * (1.0 - larger - smaller))
     return CalibrationTest(observed, pvalue, sample, measure, int(table.count[0].sum()))

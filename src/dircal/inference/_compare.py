@@ -1,34 +1,144 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields, replace
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._progress import Progress
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, FloatArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.exceptions import warn
-from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
-from dircal.inference._comparison_base import UNCALIBRATED, Comparison
-from dircal.inference._measure_base import Measure, check_drawing, check_measure
-from dircal.inference._table_base import label_of, tabulate_measures
-from dircal.selection._cross_fit import cross_fit, scored_rows
-from dircal.selection._splits import check_cv, deal_within_classes, make_splits
-from dircal.validation import check_fit, check_random_state
-
-__all__ = ["compare"]
-
-_MEASURES = (
-    "accuracy",
-    "log_loss",
-    "brier_score",
-    "confidence_ece",
-    "classwise_ece",
-    "smooth_ece",
-    "debiased_squared_error",
-    "maximum_calibration_error",
+from dircal.inference._calibrators import UNCALIBRATED, agree_on_classes, check_calibrators
+from dircal.inference._chosen_measure import (
+    ChosenMeasure,
+    check_drawing,
+    check_measure,
+    default_measures,
 )
+from dircal.inference._draws import Draws
+from dircal.inference._resampling import difference_of, draw_together, range_of
+from dircal.metrics import Predictions, Table
+from dircal.selection import (
+    check_cv,
+    cross_fit,
+    deal_within_classes,
+    make_splits,
+    scored_rows,
+)
+from dircal.validation import check_fit, check_option, check_random_state
+
+__all__ = ["Comparison", "ComparisonRow", "compare"]
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One measure of one calibrator.
+
+    Parameters
+    ----------
+    calibrator : str
+        Name of the calibrator.
+    measure : str
+        Name of the measure.
+    value : float
+        The measure.
+    difference : float
+        The value less that without calibration.
+    low, high : float or None
+        Ends of the interval of the value; None for the largest gap, which has none.
+    difference_low, difference_high : float or None
+        Ends of the interval of the difference; None without calibration.
+    pvalue : float or None
+        Of the hypothesis that calibration makes no difference.
+    """
+
+    calibrator: str
+    measure: str
+    value: float
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    pvalue: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Result of `compare`: a table with a row for each calibrator and measure.
+
+    Parameters
+    ----------
+    table : tuple of ComparisonRow
+        The calibrators one after another, the predictions as they are first.
+    level : float
+        Of the intervals.
+    probabilities : dict of arrays (m, k)
+        Probabilities of the scored rows from each calibrator; columns in the sorted order of the
+        labels.
+    scored : array (m,)
+        Which rows were scored, in the order of the probabilities.
+    fit_warnings : dict of tuples of str
+        What the fits of each calibrator warned about.
+    """
+
+    table: tuple[ComparisonRow, ...]
+    level: float
+    probabilities: dict[str, FloatArray] = field(repr=False)
+    scored: npt.NDArray[np.intp] = field(repr=False)
+    fit_warnings: dict[str, tuple[str, ...]]
+
+    def __iter__(self) -> Iterator[ComparisonRow]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def row(self, calibrator: str, measure: str) -> ComparisonRow:
+        """The row of one measure of one calibrator."""
+        for row in self.table:
+            if (row.calibrator, row.measure) == (calibrator, measure):
+                return row
+        names = dict.fromkeys((row.calibrator, row.measure) for row in self.table)
+        raise KeyError(f"{(calibrator, measure)} is none of the rows {list(names)}")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table as lists, one for each column."""
+        names = [one.name for one in fields(ComparisonRow)]
+        values = zip(*(astuple(row) for row in self.table), strict=True)
+        return {name: list(column) for name, column in zip(names, values, strict=True)}
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The table as a data frame of a library that is installed."""
+        check_option("library", library, ("pandas", "polars"))
+        try:
+            module = importlib.import_module(library)
+        except ImportError as error:
+            raise ImportError(
+                f"`library` is {library!r}, which is not installed. Install it, or take "
+                "`columns()`, which needs none."
+            ) from error
+        return module.DataFrame(self.columns())
+
+    def __repr__(self) -> str:
+        width = max(len(row.calibrator) for row in self.table)
+        longest = max(len(row.measure) for row in self.table)
+        percent = f"{100 * self.level:g} %"
+        head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  {percent:>18}  "
+        lines = [head + f"{'change':>9}  p-value"]
+        for row in self.table:
+            ends = "" if row.low is None else f"{_short(row.low)} to {_short(row.high)}"
+            line = f"{row.calibrator:{width}}  {row.measure:{longest}}  {_short(row.value):>8}"
+            line += f"  {ends:>18}"
+            if row.calibrator != UNCALIBRATED:
+                chance = "" if row.pvalue is None else f"{row.pvalue:.2g}"
+                line += f"  {_short(row.difference):>9}  {chance}"
+            lines.append(line.rstrip())
+        return "\n".join(lines)
 
 
 def compare(
@@ -89,7 +199,7 @@ def compare(
 
     with the interval and p-value of `paired_comparison`. All of them share their draws of rows.
     The intervals tell how far other test rows would change the numbers; the fitted maps are taken
-    as given. Fits that have something to complain about warn, and the table keeps what they said.
+    as given. Warnings of fits are passed on, and the table keeps them.
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
@@ -113,36 +223,64 @@ def compare(
     check_drawing(level, n_resamples)
     check_cv(cv)
     rng = check_random_state(random_state)
-    wanted = _check_measures(_MEASURES if measures is None else measures)
+    wanted = default_measures(Table.COMPARISON) if measures is None else _check_measures(measures)
     named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     labels_of_columns = agree_on_classes(named, classes)
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
     rows = scored_rows(splits)
-    probabilities, complaints = {}, {}
+    probabilities, fit_warnings = {}, {}
     named = {UNCALIBRATED: IdentityCalibrator(input_scale=scale), **named}
     with Progress("Cross-fitting", len(splits) * len(named), "fits") as progress:
         for name, calibrator in named.items():
             probabilities[name], told = cross_fit(
                 calibrator, data, splits, progress.advance, f"calibrators[{name!r}]"
             )
-            complaints[name] = tuple(message for message, _ in told)
+            fit_warnings[name] = tuple(message for message, _ in told)
             for message, category in told:
                 warn(f"{name}: {message}", category)
-    table = tabulate_measures(
-        wanted,
-        data.classes[data.labels[rows]],
-        probabilities,
-        data.classes,
-        level,
-        n_resamples,
-        rng,
-    )
-    return Comparison(tuple(table), level, probabilities, rows, complaints)
+    scored = Predictions.of_checked(data.take(rows))
+    predictions = {
+        name: scored.with_probabilities(proba).hold() for name, proba in probabilities.items()
+    }
+    table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
+    return Comparison(tuple(table), level, probabilities, rows, fit_warnings)
 
 
-def _check_measures(measures: Any) -> list[Measure]:
+def tabulate_measures(
+    measures: Sequence[ChosenMeasure],
+    predictions: Mapping[str, Predictions],
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[ComparisonRow]:
+    """A row for each of the predictions and measures; the first predictions are the yardstick."""
+    sure = [measure for measure in measures if measure.record.interval is not None]
+    drawn = draw_together(sure, [*predictions.values()], n_resamples, rng)
+    before: dict[str, tuple[float, Draws | None]] = {}
+    for (name, one), draws in zip(predictions.items(), drawn, strict=True):
+        remaining = iter(draws)
+        for measure in measures:
+            value = measure.value(one)
+            mine = next(remaining) if measure.record.interval is not None else None
+            start, others = before.setdefault(measure.label, (value, mine))
+            row = ComparisonRow(name, measure.label, value, value - start)
+            if mine is not None:
+                found = range_of(mine, value, level)
+                row = replace(row, low=found.low, high=found.high)
+            if mine is not None and others is not None and name != UNCALIBRATED:
+                change = difference_of(mine, others, level)
+                row = replace(
+                    row,
+                    difference_low=change.low,
+                    difference_high=change.high,
+                    pvalue=change.pvalue,
+                )
+            yield row
+
+
+def _check_measures(measures: Any) -> list[ChosenMeasure]:
     """Measures that can be told apart."""
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise ValueError(
@@ -150,7 +288,7 @@ def _check_measures(measures: Any) -> list[Measure]:
             "Pass for example ['log_loss', 'brier_score']."
         )
     wanted = [check_measure(measure) for measure in measures]
-    labels = [label_of(measure) for measure in wanted]
+    labels = [measure.label for measure in wanted]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice or not wanted:
         what = f"has two called {twice[0]!r}" if twice else "is empty"
@@ -158,3 +296,10 @@ def _check_measures(measures: Any) -> list[Measure]:
             f"`measures` {what}. Pass at least one, each of another name or with other options."
         )
     return wanted
+
+
+def _short(value: float | None) -> str:
+    """A number in few characters, however small."""
+    if value is None:
+        return ""
+    return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"

@@ -1,14 +1,19 @@
 """How sure we may be of a measure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference._measure_base import check_drawing, check_measure_with_interval
-from dircal.inference._resampling_base import draw_together, range_of
+from dircal.inference._chosen_measure import (
+    ChosenMeasure,
+    check_drawing,
+    check_measure_with_interval,
+)
+from dircal.inference._resampling import draw_together, range_of
+from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
 __all__ = ["ConfidenceInterval", "confidence_interval"]
@@ -147,9 +152,26 @@ def confidence_interval(
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
-    estimate = measure(y_true, y_prob, classes=classes)
-    [[draws]] = draw_together([measure], y_true, [y_prob], classes, n_resamples, rng)
-    found = range_of(draws, estimate, level)
-    return ConfidenceInterval(
-        estimate, found.low, found.high, found.corrected, level, measure.name, len(y_true)
-    )
+    predictions = Predictions.check(y_true, y_prob, None, classes)
+    [found] = confidence_intervals_of([measure], predictions, level, n_resamples, rng)
+    return found
+
+
+def confidence_intervals_of(
+    measures: Sequence[ChosenMeasure],
+    predictions: Predictions,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> list[ConfidenceInterval]:
+    """Intervals of several measures of checked predictions, from the same draws of rows."""
+    [drawn] = draw_together(measures, [predictions], n_resamples, rng)
+    intervals = []
+    for measure, draws in zip(measures, drawn, strict=True):
+        estimate = measure.value(predictions)
+        found = range_of(draws, estimate, level)
+        ends = (found.low, found.high, found.corrected)
+        intervals.append(
+            ConfidenceInterval(estimate, *ends, level, measure.name, predictions.n_samples)
+        )
+    return intervals

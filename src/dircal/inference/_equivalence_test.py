@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference._measure_base import check_drawing, check_measure_with_interval
-from dircal.inference._resampling_base import draw_together
+from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
+from dircal.inference._resampling import draw_together
+from dircal.metrics import Predictions
 from dircal.validation import check_number, check_random_state
 
 __all__ = ["EquivalenceTest", "equivalence_test"]
@@ -130,14 +131,16 @@ def equivalence_test(
     check_number("margin", margin, above=0.0)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
-    if measure.higher_is_better:
+    if measure.record.higher_is_better:
         raise ValueError(
-            f"`metric` is {measure.name}, which is better when higher. Pass 'error_rate', with the "
-            "margin for the errors."
+            f"`metric` is {measure.name}, which is better when higher. Pass one that is better "
+            "when lower, such as 'error_rate', with the margin for the errors."
         )
-    estimate = measure(y_true, y_prob, classes=classes)
-    [[draws]] = draw_together([measure], y_true, [y_prob], classes, n_resamples, rng)
+    predictions = Predictions.check(y_true, y_prob, None, classes)
+    estimate = measure.value(predictions)
+    [[draws]] = draw_together([measure], [predictions], n_resamples, rng)
     confidence = draws.confidence()
     upper = max(confidence.quantile(level), estimate)
     pvalue = 1.0 - confidence.position(margin) if estimate < margin else 1.0
-    return EquivalenceTest(estimate, upper, margin, pvalue, level, measure.name, len(y_true))
+    n_samples = predictions.n_samples
+    return EquivalenceTest(estimate, upper, margin, pvalue, level, measure.name, n_samples)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference._measure_base import check_drawing, check_measure_with_interval
-from dircal.inference._resampling_base import difference_of, draw_together
-from dircal.validation import check_predictions, check_random_state
+from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
+from dircal.inference._resampling import difference_of, draw_together
+from dircal.metrics import Predictions
+from dircal.validation import check_random_state
 
 __all__ = ["PairedComparison", "paired_comparison"]
 
@@ -123,12 +124,14 @@ def paired_comparison(
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
-    for name, prob in (("prob_a", prob_a), ("prob_b", prob_b)):
-        check_predictions(y_true, prob, None, classes, name=name)
-    value_a, value_b = (measure(y_true, prob, classes=classes) for prob in (prob_a, prob_b))
-    both = draw_together([measure], y_true, [prob_a, prob_b], classes, n_resamples, rng)
-    [draws_a], [draws_b] = both
+    both = [
+        Predictions.check(y_true, prob, None, classes, name=name)
+        for name, prob in (("prob_a", prob_a), ("prob_b", prob_b))
+    ]
+    value_a, value_b = (measure.value(one) for one in both)
+    [draws_a], [draws_b] = draw_together([measure], both, n_resamples, rng)
     found = difference_of(draws_a, draws_b, level)
+    n_samples = both[0].n_samples
     return PairedComparison(
-        value_a - value_b, found.low, found.high, found.pvalue, level, measure.name, len(y_true)
+        value_a - value_b, found.low, found.high, found.pvalue, level, measure.name, n_samples
     )

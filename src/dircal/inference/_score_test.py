@@ -6,19 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.data.chunks import Rows, row_slices
+from dircal._core.data.chunks import Chunk
 from dircal._core.data.losses import LOSS_CLIP
 from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
-from dircal.maps import CalibrationMap, LogProbability, Normalise, column_steps
-from dircal.validation import check_integer, check_number, check_predictions, check_random_state
+from dircal.maps import CalibrationMap, LogProbability, Normalise
+from dircal.metrics import Predictions
+from dircal.validation import check_integer, check_number, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
 
-# Statistics are of the size of the number of parameters; what differs by less is equal.
-_ROUNDING = 1e-5
+# From probabilities to what the score reads.
+_STEPS = (Normalise(), LogProbability(LOSS_CLIP))
+
+# Statistics are of the size of the number of parameters, and their inverse Hessian magnifies
+# rounding; what differs by less, of itself, is equal.
+_TIE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -152,24 +157,28 @@ def score_test(
     check_integer("n_resamples", n_resamples, at_least=100)
     check_number("alpha", alpha, above=0.0, below=1.0)
     rng = check_random_state(random_state)
-    data = check_predictions(y_true, y_prob, None, classes)
-    columns = column_steps(data.column_classes, data.shape[1], "probability")
-    read = CalibrationMap(data.shape[1], (*columns, Normalise(), LogProbability())).read
-    rows = Rows(data.source(read)).with_clip(LOSS_CLIP)
-    chunks = list(row_slices(data.shape))
+    predictions = Predictions.check(y_true, y_prob, None, classes)
+    return score_test_of(predictions, n_resamples, alpha, rng)
+
+
+def score_test_of(
+    predictions: Predictions, n_resamples: int, alpha: float, rng: np.random.Generator
+) -> ScoreTest:
+    """`score_test` of checked predictions."""
+    chunks = _chunks_of(predictions)
     with (
-        limited_blas(chunks[0].stop, data.shape[1]),
+        limited_blas(len(chunks[0].labels), predictions.n_classes),
         Progress("Drawing labels", n_resamples * len(chunks), "draws") as progress,
     ):
-        found = scores_at_identity(rows, n_resamples, rng, progress.advance)
+        found = scores_at_identity(chunks, n_resamples, rng, progress.advance)
     # A draw that equals the observed one up to rounding counts as at least as large.
-    slack = _ROUNDING * (1.0 + found.statistic)
+    slack = _TIE * (1.0 + found.statistic)
     as_large = np.sum(found.null_sample >= found.statistic - slack)
     pvalue = float(1 + as_large) / (1 + n_resamples)
     groups = [found.classes] if found.pairs is None else [found.classes, found.pairs]
     adjusted = adjust_holm(np.concatenate([group.pvalues for group in groups]))
     members = [row for group in groups for row in group.members.tolist()]
-    labels = data.classes.tolist()
+    labels = predictions.classes.tolist()
     named = [
         (tuple(labels[i] for i in row), float(p))
         for p, row in sorted(zip(adjusted, members, strict=True), key=lambda pair: pair[0])
@@ -184,5 +193,18 @@ def score_test(
         {group[0]: p for group, p in named if len(group) == 1},
         {(group[0], group[1]): p for group, p in named if len(group) == 2},
         alpha,
-        len(data.labels),
+        predictions.n_samples,
     )
+
+
+def _chunks_of(predictions: Predictions) -> list[Chunk]:
+    """Rows as the score reads them: clipped log-probabilities, equal weights."""
+    n, read = predictions.n_samples, CalibrationMap(predictions.n_classes, _STEPS)
+    return [
+        Chunk(
+            read.on_block(block.proba.copy()),
+            block.labels,
+            np.full(len(block.labels), 1.0 / n),
+        )
+        for block in predictions
+    ]

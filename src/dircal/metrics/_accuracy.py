@@ -3,9 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dircal._core.data.losses import confidence_and_hits
+import numpy as np
+import numpy.typing as npt
+
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
+from dircal.metrics._blocks import Block
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_rows
 
 __all__ = ["accuracy"]
 
@@ -53,5 +58,34 @@ def accuracy(
     >>> accuracy(["cat", "dog", "dog"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     0.6666666666666666
     """
-    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    return predictions.mean(lambda proba, labels: confidence_and_hits(proba, labels)[1])
+    return accuracy_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+
+
+def accuracy_of(predictions: Predictions) -> float:
+    """`accuracy` of checked predictions."""
+    return predictions.mean(_hits)
+
+
+def _sums(predictions: Predictions) -> Summed:
+    return sum_rows(predictions, _hits)
+
+
+def _hits(block: Block) -> npt.NDArray[np.bool_]:
+    return block.hits
+
+
+publish(
+    Measure(
+        accuracy,
+        accuracy_of,
+        title="Accuracy",
+        judges="share of rows whose most probable class is the true one",
+        higher_is_better=True,
+        interval=IntervalRule.BCA,
+        sums=_sums,
+        place=10,
+        shown_in=Table.EVERYWHERE,
+        heading="acc-\nuracy",
+        number_format=".1%",
+    )
+)

@@ -1,14 +1,19 @@
 """The quadratic loss."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from dircal._core.data.losses import squared_errors
-from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._blocks import Block
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_rows
 from dircal.validation import check_option
 
 __all__ = ["brier_score"]
+
+Normalisation: TypeAlias = Literal["none", "classes"]
 
 
 def brier_score(
@@ -17,7 +22,7 @@ def brier_score(
     *,
     sample_weight: ArrayLike | None = None,
     classes: Iterable[Any] | None = None,
-    normalisation: Literal["none", "classes"] = "none",
+    normalisation: Normalisation = "none",
 ) -> float:
     r"""Mean squared distance of the probabilities from the truth; lower is better.
 
@@ -58,7 +63,39 @@ def brier_score(
     >>> round(brier_score([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.2733
     """
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return brier_score_of(predictions, normalisation=normalisation)
+
+
+def brier_score_of(predictions: Predictions, *, normalisation: Normalisation = "none") -> float:
+    """`brier_score` of checked predictions."""
+    return predictions.mean(_losses) / _divisor(predictions, normalisation)
+
+
+def _sums(predictions: Predictions, *, normalisation: Normalisation = "none") -> Summed:
+    divisor = _divisor(predictions, normalisation)
+    return sum_rows(predictions, lambda block: _losses(block) / divisor)
+
+
+def _divisor(predictions: Predictions, normalisation: Normalisation) -> int:
     check_option("normalisation", normalisation, ("none", "classes"))
-    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    score = predictions.mean(squared_errors)
-    return score if normalisation == "none" else score / predictions.n_classes
+    return 1 if normalisation == "none" else predictions.n_classes
+
+
+def _losses(block: Block) -> FloatArray:
+    return squared_errors(block.proba, block.labels)
+
+
+publish(
+    Measure(
+        brier_score,
+        brier_score_of,
+        title="Brier score",
+        judges="mean squared error of the probabilities",
+        interval=IntervalRule.BCA,
+        sums=_sums,
+        place=40,
+        shown_in=Table.EVERYWHERE,
+        heading="Brier\nscore",
+    )
+)

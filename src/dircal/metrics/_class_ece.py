@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Binning, Strategy, curve_of_class, tabulate_all
+from dircal.metrics._binning import Binning, Strategy, check_bins
+from dircal.metrics._curves import OneClassCurve
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_gaps
 
 __all__ = ["class_ece"]
 
@@ -65,13 +68,46 @@ def class_ece(
     >>> round(class_ece(["a", "b", "b"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], "b"), 4)
     0.3
     """
-    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    position = predictions.position(label)
-    table = tabulate_all(
-        lambda: curve_of_class(predictions, position),
-        predictions.data.inputs.dtype,
-        n_bins,
-        strategy,
-        binning,
-    )
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return class_ece_of(predictions, label, n_bins=n_bins, strategy=strategy, binning=binning)
+
+
+def class_ece_of(
+    predictions: Predictions,
+    label: Any,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> float:
+    """`class_ece` of checked predictions."""
+    curve = OneClassCurve(predictions.position(label))
+    table = predictions.table(curve, check_bins(n_bins, strategy, binning))
     return float(table.calibration_errors[0])
+
+
+def _sums(
+    predictions: Predictions,
+    label: Any,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> Summed:
+    curve = OneClassCurve(predictions.position(label))
+    return sum_gaps(predictions, curve, check_bins(n_bins, strategy, binning), 1.0)
+
+
+publish(
+    Measure(
+        class_ece,
+        class_ece_of,
+        title="Class ECE",
+        judges="mean gap between the probability of one class and how often it happens",
+        interval=IntervalRule.ABSOLUTE_SUM,
+        sums=_sums,
+        place=60,
+        # It has to be told which class.
+        shown_in=Table.NOWHERE,
+    )
+)

@@ -1,13 +1,19 @@
 """Whether the probabilities of all classes are what they say."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from dircal._typing import ArrayLike
-from dircal.metrics._bins_base import Binning, Strategy, class_bins
+from dircal.metrics._binning import Binning, Strategy, check_bins
+from dircal.metrics._curves import ClassCurves
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_gaps
 from dircal.validation import check_option
 
 __all__ = ["classwise_ece"]
+
+Aggregate: TypeAlias = Literal["mean", "sum"]
 
 
 def classwise_ece(
@@ -19,7 +25,7 @@ def classwise_ece(
     n_bins: int = 15,
     strategy: Strategy = "width",
     binning: Binning = "right_closed",
-    aggregate: Literal["mean", "sum"] = "mean",
+    aggregate: Aggregate = "mean",
 ) -> float:
     r"""Expected calibration error of every class, averaged; lower is better.
 
@@ -69,15 +75,57 @@ def classwise_ece(
     >>> round(classwise_ece([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.3
     """
-    check_option("aggregate", aggregate, ("mean", "sum"))
-    table = class_bins(
-        y_true,
-        y_prob,
-        sample_weight=sample_weight,
-        classes=classes,
+    return classwise_ece_of(
+        Predictions.check(y_true, y_prob, sample_weight, classes),
         n_bins=n_bins,
         strategy=strategy,
         binning=binning,
+        aggregate=aggregate,
     )
-    errors = table.calibration_errors
-    return float(errors.mean() if aggregate == "mean" else errors.sum())
+
+
+def classwise_ece_of(
+    predictions: Predictions,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+    aggregate: Aggregate = "mean",
+) -> float:
+    """`classwise_ece` of checked predictions."""
+    divisor = _divisor(predictions, aggregate)
+    table = predictions.table(ClassCurves(), check_bins(n_bins, strategy, binning))
+    return float(table.calibration_errors.sum() / divisor)
+
+
+def _sums(
+    predictions: Predictions,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+    aggregate: Aggregate = "mean",
+) -> Summed:
+    divisor = _divisor(predictions, aggregate)
+    return sum_gaps(predictions, ClassCurves(), check_bins(n_bins, strategy, binning), divisor)
+
+
+def _divisor(predictions: Predictions, aggregate: Aggregate) -> int:
+    check_option("aggregate", aggregate, ("mean", "sum"))
+    return predictions.n_classes if aggregate == "mean" else 1
+
+
+publish(
+    Measure(
+        classwise_ece,
+        classwise_ece_of,
+        title="Classwise ECE",
+        judges="the same for the probability of each class",
+        interval=IntervalRule.ABSOLUTE_SUM,
+        sums=_sums,
+        place=70,
+        shown_in=Table.EVERYWHERE,
+        heading="class\nECE",
+        number_format=".4f",
+    )
+)

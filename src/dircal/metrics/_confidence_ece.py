@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.metrics._bins_base import (
-    Binning,
-    Strategy,
-    confidence_bins,
-    confidence_bins_from_confidence,
-)
+from dircal.metrics._binning import Binning, Strategy, check_bins, tabulate_rows
+from dircal.metrics._blocks import ConfidenceRows
+from dircal.metrics._curves import ConfidenceCurve
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_gaps
+from dircal.validation import check_confidence
 
 __all__ = ["confidence_ece", "confidence_ece_from_confidence"]
 
@@ -68,16 +69,45 @@ def confidence_ece(
     >>> round(confidence_ece([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.3
     """
-    table = confidence_bins(
-        y_true,
-        y_prob,
-        sample_weight=sample_weight,
-        classes=classes,
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-    )
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return confidence_ece_of(predictions, n_bins=n_bins, strategy=strategy, binning=binning)
+
+
+def confidence_ece_of(
+    predictions: Predictions,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> float:
+    """`confidence_ece` of checked predictions."""
+    table = predictions.table(ConfidenceCurve(), check_bins(n_bins, strategy, binning))
     return float(table.calibration_errors[0])
+
+
+def _sums(
+    predictions: Predictions,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+) -> Summed:
+    return sum_gaps(predictions, ConfidenceCurve(), check_bins(n_bins, strategy, binning), 1.0)
+
+
+publish(
+    Measure(
+        confidence_ece,
+        confidence_ece_of,
+        title="Confidence ECE",
+        judges="mean gap between how sure and how often right",
+        interval=IntervalRule.ABSOLUTE_SUM,
+        sums=_sums,
+        place=50,
+        shown_in=Table.EVERYWHERE,
+        heading="conf.\nECE",
+    )
+)
 
 
 def confidence_ece_from_confidence(
@@ -117,12 +147,6 @@ def confidence_ece_from_confidence(
     >>> round(confidence_ece_from_confidence([True, False, True], [0.9, 0.6, 0.8]), 4)
     0.3
     """
-    table = confidence_bins_from_confidence(
-        correct,
-        confidence,
-        sample_weight=sample_weight,
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-    )
+    rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
+    table = tabulate_rows(rows, ConfidenceCurve(), check_bins(n_bins, strategy, binning))
     return float(table.calibration_errors[0])

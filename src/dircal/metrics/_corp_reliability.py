@@ -8,8 +8,8 @@ import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Over, curves_over
+from dircal.metrics._curves import Over, check_over, points_of
+from dircal.metrics._predictions import Predictions
 
 __all__ = ["CorpReliability", "corp_reliability"]
 
@@ -123,14 +123,14 @@ def corp_reliability(
     >>> corp_reliability([0, 1, 1, 0], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]])
     <CorpReliability: confidence: score 0.125 = MCB 0.125 - DSC 0.1875 + UNC 0.1875>
     """
-    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    parts = list(curves_over(predictions, over, None)())
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    parts = list(points_of(predictions, check_over(over, None, predictions.position)))
     values = np.concatenate([part.values for part in parts], axis=1)
-    happened = np.concatenate([part.residuals for part in parts], axis=1) + values
+    outcomes = np.concatenate([part.residuals for part in parts], axis=1) + values
     weights = [part.weight for part in parts if part.weight is not None]
     weight = np.concatenate(weights) if weights else np.ones(values.shape[1])
     predicted, calibrated, count, numbers = [], [], [], []
-    for p, o in zip(values, np.rint(happened), strict=True):
+    for p, o in zip(values, np.rint(outcomes), strict=True):
         fit = fit_isotonic(p, o, weight)
         assert fit.weight is not None
         predicted.append(fit.scores)
@@ -143,6 +143,6 @@ def corp_reliability(
         within = np.average(fit.share * (1.0 - fit.share), weights=fit.weight)
         best = np.average((fit.values - fit.share) ** 2, weights=fit.weight) + within
         numbers.append((score, max(score - best, 0.0), max(unc - best, 0.0), unc))
-    labels = None if over == "confidence" else predictions.data.classes
+    labels = None if over == "confidence" else predictions.classes
     columns = np.array(numbers).T
     return CorpReliability(labels, tuple(predicted), tuple(calibrated), tuple(count), *columns)

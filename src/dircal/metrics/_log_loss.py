@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._core.data.losses import log_losses
-from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._blocks import Block
+from dircal.metrics._measure import IntervalRule, Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Summed, sum_rows
 
 __all__ = ["log_loss"]
 
@@ -56,4 +59,32 @@ def log_loss(
     >>> round(log_loss([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.4149
     """
-    return read_predictions(y_true, y_prob, sample_weight, classes).mean(log_losses)
+    return log_loss_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+
+
+def log_loss_of(predictions: Predictions) -> float:
+    """`log_loss` of checked predictions."""
+    return predictions.mean(_losses)
+
+
+def _sums(predictions: Predictions) -> Summed:
+    return sum_rows(predictions, _losses)
+
+
+def _losses(block: Block) -> FloatArray:
+    return log_losses(block.proba, block.labels)
+
+
+publish(
+    Measure(
+        log_loss,
+        log_loss_of,
+        title="Log-loss",
+        judges="judges the probabilities as a whole",
+        interval=IntervalRule.BCA,
+        sums=_sums,
+        place=30,
+        shown_in=Table.EVERYWHERE,
+        heading="log-\nloss",
+    )
+)

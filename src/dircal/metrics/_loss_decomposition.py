@@ -11,11 +11,17 @@ from dircal._core.stats.paired import paired_difference
 from dircal._progress import Progress
 from dircal._typing import ArrayLike
 from dircal.exceptions import warn
-from dircal.metrics._base import Predictions, read_predictions
-from dircal.selection._base import check_calibrator
-from dircal.selection._cross_fit import cross_fit, scored_rows
-from dircal.selection._splits import check_cv, deal_within_classes, make_splits, used_rows
-from dircal.validation import check_option
+from dircal.metrics._predictions import Predictions
+from dircal.selection import (
+    check_calibrator,
+    check_cv,
+    cross_fit,
+    deal_within_classes,
+    make_splits,
+    scored_rows,
+    used_rows,
+)
+from dircal.validation import check_option, check_predictions
 
 __all__ = ["LossDecomposition", "loss_decomposition"]
 
@@ -134,19 +140,19 @@ def loss_decomposition(
             f"`calibrator` has input_scale={calibrator.input_scale!r}, but `y_prob` holds "
             "probabilities. Pass a calibrator with input_scale='probability'."
         )
-    data = read_predictions(y_true, y_prob, sample_weight, classes).data
+    data = check_predictions(y_true, y_prob, sample_weight, classes)
     used = used_rows(data.sample_weight, len(data.labels))
     splits = make_splits(cv, data.labels, used, deal_within_classes)
     rows = scored_rows(splits)
     with Progress("Cross-fitting", len(splits), "folds") as progress:
-        proba, complaints = cross_fit(calibrator, data, splits, progress.advance)
-    for message, category in complaints:
+        proba, fit_warnings = cross_fit(calibrator, data, splits, progress.advance)
+    for message, category in fit_warnings:
         warn(message, category)
     scored = data.take(rows)
-    before = np.concatenate(
-        [_LOSSES[loss](block.proba, block.labels) for block in Predictions(scored)]
-    )
-    after = _LOSSES[loss](proba.T, scored.labels)
+    losses_of = _LOSSES[loss]
+    as_they_are = Predictions.of_checked(scored)
+    before = as_they_are.row_values(lambda block: losses_of(block.proba, block.labels))
+    after = losses_of(proba.T, scored.labels)
     weight = scored.sample_weight
     n = float(len(rows)) if weight is None else float(weight.sum())
     share = None if weight is None else weight / n

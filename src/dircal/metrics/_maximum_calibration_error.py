@@ -1,19 +1,15 @@
 """The bin that is most wrong."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import (
-    Binning,
-    Strategy,
-    confidence_bins_from_confidence,
-    confidence_curves,
-    pooled_curves,
-    tabulate_all,
-)
-from dircal.validation import check_option
+from dircal.metrics._binning import Binning, Strategy, check_bins, tabulate_rows
+from dircal.metrics._blocks import Block, ConfidenceRows
+from dircal.metrics._curves import ConfidenceCurve, Curves, Over, PooledCurve
+from dircal.metrics._measure import Measure, Table, publish
+from dircal.metrics._predictions import Predictions
+from dircal.validation import check_confidence, check_option
 
 __all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
 
@@ -27,7 +23,7 @@ def maximum_calibration_error(
     n_bins: int = 15,
     strategy: Strategy = "width",
     binning: Binning = "right_closed",
-    over: Literal["confidence", "classes"] = "confidence",
+    over: Over = "confidence",
 ) -> float:
     r"""Largest gap between probability and frequency in any bin; lower is better.
 
@@ -74,11 +70,45 @@ def maximum_calibration_error(
     >>> round(maximum_calibration_error([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.6
     """
+    return maximum_calibration_error_of(
+        Predictions.check(y_true, y_prob, sample_weight, classes),
+        n_bins=n_bins,
+        strategy=strategy,
+        binning=binning,
+        over=over,
+    )
+
+
+def maximum_calibration_error_of(
+    predictions: Predictions,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "width",
+    binning: Binning = "right_closed",
+    over: Over = "confidence",
+) -> float:
+    """`maximum_calibration_error` of checked predictions."""
     check_option("over", over, ("confidence", "classes"))
-    predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-    curves = confidence_curves if over == "confidence" else pooled_curves
-    dtype = predictions.data.inputs.dtype
-    return tabulate_all(lambda: curves(predictions), dtype, n_bins, strategy, binning).largest_gap
+    curve: Curves[Block] = ConfidenceCurve() if over == "confidence" else PooledCurve()
+    return predictions.table(curve, check_bins(n_bins, strategy, binning)).largest_gap
+
+
+publish(
+    Measure(
+        maximum_calibration_error,
+        maximum_calibration_error_of,
+        title="Largest gap",
+        judges="of any bin; mostly that with the fewest rows",
+        interval=None,
+        why_no_interval="It is the largest of many gaps, mostly that of the bin with the fewest "
+        "rows, and drawing rows again makes it larger still, whatever the truth. Use "
+        "'confidence_ece' or 'classwise_ece'.",
+        place=100,
+        shown_in=Table.EVERYWHERE,
+        heading="\nMCE",
+        number_format=".2f",
+    )
+)
 
 
 def maximum_calibration_error_from_confidence(
@@ -118,12 +148,5 @@ def maximum_calibration_error_from_confidence(
     >>> round(maximum_calibration_error_from_confidence([True, False, True], [0.9, 0.6, 0.8]), 4)
     0.6
     """
-    table = confidence_bins_from_confidence(
-        correct,
-        confidence,
-        sample_weight=sample_weight,
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-    )
-    return table.largest_gap
+    rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
+    return tabulate_rows(rows, ConfidenceCurve(), check_bins(n_bins, strategy, binning)).largest_gap

@@ -5,13 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.stats.smoothing import smooth_error
-from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Over, curves_over
-from dircal.metrics._grid_base import residuals_on_grid
+from dircal._core.stats.bootstrap import RowTerms
+from dircal._core.stats.smoothing import grid_cells, smooth_error, smoothed
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._blocks import Block
+from dircal.metrics._curves import CurvePoints, Curves, Over, check_over, points_of
+from dircal.metrics._grid import residuals_on_grid
+from dircal.metrics._measure import IntervalRule, Measure, publish
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._sums import Entries, Summed, sum_cells
 
 __all__ = ["smooth_ece"]
+
+# Points of the grid of smoothed residuals within a bandwidth, and the limits of their number.
+_POINTS_A_BANDWIDTH = 8
+_FEWEST, _MOST = 64, 4096
 
 
 def smooth_ece(
@@ -82,5 +90,55 @@ def smooth_ece(
     >>> round(smooth_ece([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.1661
     """
-    curves = curves_over(read_predictions(y_true, y_prob, sample_weight, classes), over, label)
-    return float(np.mean([smooth_error(grid) for grid in residuals_on_grid(curves())]))
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return smooth_ece_of(predictions, over=over, label=label)
+
+
+def smooth_ece_of(
+    predictions: Predictions, *, over: Over = "confidence", label: Any = None
+) -> float:
+    """`smooth_ece` of checked predictions."""
+    curves = check_over(over, label, predictions.position)
+    return float(np.mean(predictions.once(_bandwidths, curves)))
+
+
+def _bandwidths(predictions: Predictions, curves: Curves[Block]) -> list[float]:
+    """The error of each curve, which is its bandwidth."""
+    return [smooth_error(grid) for grid in residuals_on_grid(points_of(predictions, curves))]
+
+
+def _sums(predictions: Predictions, *, over: Over = "confidence", label: Any = None) -> Summed:
+    """Smoothed residuals, with the bandwidth of the rows as they are."""
+    curves = check_over(over, label, predictions.position)
+    bandwidths = predictions.once(_bandwidths, curves)
+    wanted = _POINTS_A_BANDWIDTH / max(min(bandwidths), 1e-9)
+    n_cells = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
+
+    def entries(part: CurvePoints) -> Entries:
+        below, share = grid_cells(part.values, n_cells)
+        residuals = part.residuals
+        upper = residuals * share
+        return [(below, residuals - upper), (below + 1, upper)]
+
+    cells = sum_cells(points_of(predictions, curves), n_cells + 1, entries)
+    divisor = cells.shape[0] * len(bandwidths)
+
+    def read(sums: FloatArray) -> FloatArray:
+        fields = np.split(sums / divisor, len(bandwidths), axis=-1)
+        pairs = zip(fields, bandwidths, strict=True)
+        return np.concatenate([smoothed(field, width) for field, width in pairs], axis=-1)
+
+    return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
+
+
+publish(
+    Measure(
+        smooth_ece,
+        smooth_ece_of,
+        title="Smooth ECE",
+        judges="the confidence error without bins",
+        interval=IntervalRule.ABSOLUTE_SUM,
+        sums=_sums,
+        place=80,
+    )
+)

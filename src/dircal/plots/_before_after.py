@@ -6,27 +6,24 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Binning, Strategy
+from dircal.metrics import Binning, BinRule, ClassCurves, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._curves_base import (
+from dircal.plots._fitted_maps import check_map, probabilities_of
+from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._reliability_curves import (
     GAP_WIDTH,
-    BinOptions,
     Counts,
     Curve,
     check_level,
-    class_tables,
     confidence_curve,
     curves_frame,
     curves_of_classes,
     draw_curve,
     legend_below,
 )
-from dircal.plots._maps_base import check_map, probabilities_of
-from dircal.plots._names_base import check_chosen, drawn, names_of
-from dircal.plots._stored_curves_base import curves_from_frame
-from dircal.plots._style_base import house_style, panel_axes
-from dircal.plots._tables_base import check_mapping
+from dircal.plots._results import check_mapping
+from dircal.plots._stored_curves import curves_from_frame
+from dircal.plots._style import house_style, panel_axes
 from dircal.validation import check_integer
 
 __all__ = ["BeforeAfterDisplay"]
@@ -143,28 +140,41 @@ class BeforeAfterDisplay(AbstractDisplay):
         check_level(level)
         check_integer("max_classes", max_classes, at_least=0)
         given = check_mapping("y_prob", y_prob, "its probabilities")
-        options = BinOptions(n_bins, strategy, binning)
-        rows: dict[str, list[Curve]] = {}
-        chosen: list[int] | None = None
-        for method, proba in given.items():
-            predictions = read_predictions(y_true, proba, sample_weight, classes)
-            table = class_tables(predictions, options)
-            if chosen is None:
-                known = predictions.data.classes
-                names = names_of(known, class_names)
-                if labels is not None:
-                    chosen = check_chosen("labels", labels, known)
-                elif len(known) <= max_classes:
-                    chosen = list(range(len(known)))
-                else:
-                    worst = np.argsort(-table.calibration_errors, kind="stable")
-                    chosen = worst[:max_classes].tolist()
-            shown = [names[j] for j in chosen]
-            rows[method] = [
-                confidence_curve(predictions, options, level, _CONFIDENCE),
-                *(curves_of_classes(predictions, table, chosen, shown, level) if chosen else []),
+        several = {
+            method: Predictions.check(y_true, proba, sample_weight, classes)
+            for method, proba in given.items()
+        }
+        names = names_of(next(iter(several.values())).classes, class_names)
+        rule = check_bins(n_bins, strategy, binning)
+        return cls.of_predictions(several, names, rule, level, labels, max_classes)
+
+    @classmethod
+    def of_predictions(
+        cls,
+        several: Mapping[str, Predictions],
+        names: Sequence[str],
+        rule: BinRule,
+        level: float | None,
+        labels: Iterable[Any] | None,
+        max_classes: int,
+    ) -> Self:
+        """`from_predictions` of checked ones, with a name for each class."""
+        first = next(iter(several.values()))
+        if labels is not None:
+            chosen = check_chosen("labels", labels, first.classes)
+        elif first.n_classes <= max_classes:
+            chosen = list(range(first.n_classes))
+        else:
+            errors = first.table(ClassCurves(), rule).calibration_errors
+            chosen = np.argsort(-errors, kind="stable")[:max_classes].tolist()
+        shown = [names[j] for j in chosen]
+        rows = {
+            method: [
+                confidence_curve(predictions, rule, level, _CONFIDENCE),
+                *(curves_of_classes(predictions, rule, chosen, shown, level) if chosen else []),
             ]
-        assert chosen is not None
+            for method, predictions in several.items()
+        }
         return cls(rows, chosen)
 
     @classmethod

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from dircal._typing import FloatArray
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._maps_base import apply_map, canonical_of, check_map, classes_of
-from dircal.plots._names_base import check_chosen, drawn, names_of
-from dircal.plots._style_base import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
+from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of
+from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._style import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
 from dircal.validation import check_integer, check_number
 
 if TYPE_CHECKING:

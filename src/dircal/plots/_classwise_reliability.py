@@ -6,23 +6,20 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Binning, Strategy
+from dircal.metrics import Binning, BinRule, ClassCurves, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._curves_base import (
+from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._reliability_curves import (
     GAP_WIDTH,
-    BinOptions,
     Counts,
     Curve,
     check_level,
-    class_tables,
     curves_frame,
     curves_of_classes,
     draw_curve,
     legend_below,
 )
-from dircal.plots._names_base import check_chosen, drawn, names_of
-from dircal.plots._style_base import house_style, panel_axes
+from dircal.plots._style import house_style, panel_axes
 from dircal.validation import check_integer
 
 __all__ = ["ClasswiseReliabilityDisplay"]
@@ -142,20 +139,34 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         """
         check_level(level)
         check_integer("max_panels", max_panels, at_least=1)
-        predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-        known = predictions.data.classes
-        names = names_of(known, class_names)
-        table = class_tables(predictions, BinOptions(n_bins, strategy, binning))
+        predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+        names = names_of(predictions.classes, class_names)
+        rule = check_bins(n_bins, strategy, binning)
+        return cls.of_predictions(predictions, names, rule, level, labels, max_panels)
+
+    @classmethod
+    def of_predictions(
+        cls,
+        predictions: Predictions,
+        names: Sequence[str],
+        rule: BinRule,
+        level: float | None,
+        labels: Iterable[Any] | None,
+        max_panels: int,
+    ) -> Self:
+        """`from_predictions` of checked ones, with a name for each class."""
+        known = predictions.classes
         if labels is not None:
             chosen = check_chosen("labels", labels, known)
         elif len(known) <= max_panels:
             chosen = list(range(len(known)))
         else:
-            worst = np.argsort(-table.calibration_errors, kind="stable")
+            errors = predictions.table(ClassCurves(), rule).calibration_errors
+            worst = np.argsort(-errors, kind="stable")
             chosen = worst[:max_panels].tolist()
         shown = [names[j] for j in chosen]
         of = len(chosen) if labels is not None else len(known)
-        return cls(curves_of_classes(predictions, table, chosen, shown, level), chosen, of)
+        return cls(curves_of_classes(predictions, rule, chosen, shown, level), chosen, of)
 
     def frame(self) -> Frame:
         """The numbers that are drawn: a row for each class that is shown and bin that holds rows.

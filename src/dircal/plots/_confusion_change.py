@@ -6,9 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._base import Predictions, read_predictions
+from dircal.metrics import Predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._heat_base import (
+from dircal.plots._fitted_maps import check_map, probabilities_of
+from dircal.plots._heat_map import (
     LEGIBLE,
     draw_list,
     draw_matrix,
@@ -16,9 +17,8 @@ from dircal.plots._heat_base import (
     label_classes,
     matrix_size,
 )
-from dircal.plots._maps_base import check_map, probabilities_of
-from dircal.plots._names_base import drawn, names_of
-from dircal.plots._style_base import CHANGES, house_style
+from dircal.plots._names import drawn, names_of
+from dircal.plots._style import CHANGES, house_style
 
 __all__ = ["ConfusionChangeDisplay"]
 
@@ -118,9 +118,15 @@ class ConfusionChangeDisplay(AbstractDisplay):
         display : ConfusionChangeDisplay
             Ready to be drawn.
         """
-        before = read_predictions(y_true, y_prob, sample_weight, classes)
-        after = read_predictions(y_true, calibrated, sample_weight, classes)
-        names = names_of(before.data.classes, class_names)
+        before = Predictions.check(y_true, y_prob, sample_weight, classes)
+        after = Predictions.check(y_true, calibrated, sample_weight, classes)
+        return cls.of_predictions(before, after, names_of(before.classes, class_names))
+
+    @classmethod
+    def of_predictions(
+        cls, before: Predictions, after: Predictions, names: tuple[str, ...]
+    ) -> Self:
+        """`from_predictions` of checked ones, with a name for each class."""
         return cls(_confusion(before), _confusion(after), names)
 
     @classmethod
@@ -154,12 +160,10 @@ class ConfusionChangeDisplay(AbstractDisplay):
             Ready to be drawn.
         """
         check_map("calibrator", calibrator)
-        after = read_predictions(y, calibrator.predict_proba(X), sample_weight, calibrator.classes_)
-        before = read_predictions(
-            y, probabilities_of(calibrator, X), sample_weight, calibrator.classes_
-        )
-        names = names_of(after.data.classes, class_names)
-        return cls(_confusion(before), _confusion(after), names)
+        as_they_are = probabilities_of(calibrator, X)
+        before = Predictions.check(y, as_they_are, sample_weight, calibrator.classes_)
+        after = before.with_probabilities(calibrator.predict_proba(X))
+        return cls.of_predictions(before, after, names_of(before.classes, class_names))
 
     @property
     def change(self) -> FloatArray:
@@ -236,7 +240,7 @@ def _confusion(predictions: Predictions) -> FloatArray:
     k = predictions.n_classes
     cells = np.zeros(k * k)
     for block in predictions:
-        index = block.labels.astype(np.intp) * k + block.proba.argmax(axis=0)
+        index = block.labels.astype(np.intp) * k + block.decisions
         cells += np.bincount(index, block.weight, minlength=k * k)
     return cells.reshape(k, k)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from dircal._typing import ArrayLike
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._names_base import drawn, shorten
-from dircal.plots._style_base import PALETTE, count_on, house_style, panel_axes
-from dircal.plots._tables_base import check_mapping, numbers_of
+from dircal.plots._names import drawn, shorten
+from dircal.plots._results import check_mapping, numbers_of
+from dircal.plots._style import PALETTE, count_on, house_style, panel_axes
 
 __all__ = ["HyperparameterDisplay"]
 

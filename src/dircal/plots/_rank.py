@@ -8,9 +8,9 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference import critical_difference, friedman, rank_groups
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._names_base import drawn
-from dircal.plots._style_base import INK, house_style, one_axes, width_of
-from dircal.plots._tables_base import check_method_names
+from dircal.plots._names import drawn
+from dircal.plots._results import check_method_names
+from dircal.plots._style import INK, house_style, one_axes, width_of
 from dircal.validation import check_ranks
 
 if TYPE_CHECKING:

@@ -4,23 +4,28 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from dircal._typing import ArrayLike
-from dircal.metrics._base import read_predictions
-from dircal.metrics._bins_base import Binning, Strategy, curves_of_confidence
+from dircal.metrics import (
+    Binning,
+    BinRule,
+    ConfidenceRows,
+    Predictions,
+    Strategy,
+    check_bins,
+)
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._curves_base import (
+from dircal.plots._reliability_curves import (
     GAP_WIDTH,
-    BinOptions,
     Counts,
     Curve,
     check_level,
     confidence_curve,
-    curve_from,
+    confidence_curve_from_confidence,
     curves_frame,
     draw_curve,
     legend_below,
 )
-from dircal.plots._stored_curves_base import check_curve
-from dircal.plots._style_base import house_style, one_axes
+from dircal.plots._stored_curves import check_curve
+from dircal.plots._style import house_style, one_axes
 from dircal.validation import check_confidence
 
 __all__ = ["ReliabilityDisplay"]
@@ -123,9 +128,13 @@ class ReliabilityDisplay(AbstractDisplay):
             Ready to be drawn.
         """
         check_level(level)
-        predictions = read_predictions(y_true, y_prob, sample_weight, classes)
-        options = BinOptions(n_bins, strategy, binning)
-        return cls(confidence_curve(predictions, options, level, _NAME))
+        predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+        return cls.of_predictions(predictions, check_bins(n_bins, strategy, binning), level)
+
+    @classmethod
+    def of_predictions(cls, predictions: Predictions, rule: BinRule, level: float | None) -> Self:
+        """`from_predictions` of checked ones."""
+        return cls(confidence_curve(predictions, rule, level, _NAME))
 
     @classmethod
     def from_confidence(
@@ -164,11 +173,9 @@ class ReliabilityDisplay(AbstractDisplay):
             Ready to be drawn.
         """
         check_level(level)
-        values, right, weight = check_confidence(correct, confidence, sample_weight)
-        parts = list(curves_of_confidence(values, right, weight))
-        options = BinOptions(n_bins, strategy, binning)
-        band = level if weight is None else None
-        return cls(curve_from(parts, values.dtype, options, band, _NAME))
+        rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
+        rule = check_bins(n_bins, strategy, binning)
+        return cls(confidence_curve_from_confidence(rows, rule, level, _NAME))
 
     @classmethod
     def from_bins(

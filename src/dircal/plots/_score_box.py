@@ -1,47 +1,32 @@
 """What the model says about rows of each true class."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._base import Predictions, read_predictions
+from dircal._typing import ArrayLike
+from dircal.metrics import Predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._names_base import check_chosen, drawn, names_of
-from dircal.plots._style_base import BAR, GREY, INK, MEAN, house_style, panel_axes
-from dircal.plots._tables_base import check_mapping
+from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._results import check_mapping
+from dircal.plots._score_boxes import (
+    QUANTILE_COLUMNS,
+    Box,
+    box_from_row,
+    box_of,
+    classes_of_boxes,
+    mean_probabilities,
+)
+from dircal.plots._style import BAR, GREY, INK, MEAN, house_style, panel_axes
 from dircal.validation import check_integer
 
 __all__ = ["ScoreBoxDisplay"]
 
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-# Circles on each side of a box; more would only lie on top of each other.
-_CIRCLES = 40
 _COLUMNS = (
     "method", "true", "predicted", "n", "smallest", "q05", "q25", "q50", "q75", "q95", "largest",
     "mean", "sd",
 )  # fmt: skip
-_QUANTILE_COLUMNS = ("q05", "q25", "q50", "q75", "q95")
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """The probabilities of one class in the rows of one true class, by one method.
-
-    ``quantiles`` (5,) are at 5, 25, 50, 75 and 95 %; ``circles`` are some of the values outside.
-    """
-
-    method: str
-    true: str
-    predicted: str
-    n: float
-    quantiles: FloatArray
-    mean: float
-    sd: float
-    circles: FloatArray
-    numbers: tuple[int, int]
 
 
 class ScoreBoxDisplay(AbstractDisplay):
@@ -146,12 +131,24 @@ class ScoreBoxDisplay(AbstractDisplay):
         several = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
         given = check_mapping("y_prob", several, "its probabilities")
         methods = {
-            name: read_predictions(y_true, proba, None, classes) for name, proba in given.items()
+            name: Predictions.check(y_true, proba, None, classes) for name, proba in given.items()
         }
+        names = names_of(next(iter(methods.values())).classes, class_names)
+        return cls.of_predictions(methods, names, labels, max_panels, max_boxes)
+
+    @classmethod
+    def of_predictions(
+        cls,
+        methods: Mapping[str, Predictions],
+        names: tuple[str, ...],
+        labels: Iterable[Any] | None,
+        max_panels: int,
+        max_boxes: int,
+    ) -> Self:
+        """`from_predictions` of checked ones, with a name for each class."""
         first = next(iter(methods.values()))
-        known = first.data.classes
-        names = names_of(known, class_names)
-        means = _means(first)
+        known = first.classes
+        means = mean_probabilities(first)
         occurring = np.flatnonzero(~np.isnan(means[:, 0]))
         if labels is not None:
             chosen = check_chosen("labels", labels, known)
@@ -166,10 +163,10 @@ class ScoreBoxDisplay(AbstractDisplay):
         else:
             order = np.argsort(np.diag(means)[occurring], kind="stable")
             chosen = occurring[order][:max_panels].tolist()
-        shown = {j: _boxes_of(means[j], j, max_boxes) for j in chosen}
+        shown = {j: classes_of_boxes(means[j], j, max_boxes) for j in chosen}
         return cls(
             [
-                _box(method, predictions, (j, i), names)
+                box_of(method, predictions, (j, i), names)
                 for method, predictions in methods.items()
                 for j in chosen
                 for i in shown[j]
@@ -204,7 +201,7 @@ class ScoreBoxDisplay(AbstractDisplay):
         classes += [
             name for name in dict.fromkeys(str(r["predicted"]) for r in rows) if name not in classes
         ]
-        return cls([_box_from_row(row, classes) for row in rows])
+        return cls([box_from_row(row, classes) for row in rows])
 
     def frame(self) -> Frame:
         """The numbers that are drawn: a row for each box.
@@ -223,7 +220,7 @@ class ScoreBoxDisplay(AbstractDisplay):
             predicted=[box.predicted for box in self.boxes],
             n=[box.n for box in self.boxes],
             smallest=[min([*box.circles, box.quantiles[0]]) for box in self.boxes],
-            **{name: quantiles[:, i] for i, name in enumerate(_QUANTILE_COLUMNS)},
+            **{name: quantiles[:, i] for i, name in enumerate(QUANTILE_COLUMNS)},
             largest=[max([*box.circles, box.quantiles[-1]]) for box in self.boxes],
             mean=[box.mean for box in self.boxes],
             sd=[box.sd for box in self.boxes],
@@ -318,64 +315,3 @@ def _draw(panel: Any, cell: list[Box]) -> tuple[Any, Any]:
     panel.set(xlim=(0.5, len(cell) + 0.7), ylim=(-0.02, 1.02))
     panel.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     return artists, means
-
-
-def _means(predictions: Predictions) -> FloatArray:
-    """Mean probabilities (k, k) by true class and class; NaN for classes without rows."""
-    k = predictions.n_classes
-    sums, counts = np.zeros((k, k)), np.zeros(k)
-    for block in predictions:
-        for j in range(k):
-            sums[j] += block.proba[:, block.labels == j].sum(axis=1)
-        counts += np.bincount(block.labels, minlength=k)
-    occurs = counts[:, None] > 0
-    means: FloatArray = np.divide(sums, counts[:, None], out=np.full((k, k), np.nan), where=occurs)
-    return means
-
-
-def _boxes_of(means: FloatArray, true: int, max_boxes: int) -> list[int]:
-    """All classes, or the true one and those with the largest means."""
-    if len(means) <= max_boxes:
-        return list(range(len(means)))
-    order = [j for j in np.argsort(-means, kind="stable").tolist() if j != true]
-    return [true, *order[: max_boxes - 1]]
-
-
-def _box(
-    method: str, predictions: Predictions, numbers: tuple[int, int], names: tuple[str, ...]
-) -> Box:
-    true, predicted = numbers
-    values = np.concatenate([block.proba[predicted, block.labels == true] for block in predictions])
-    quantiles = np.quantile(values, _QUANTILES)
-    below = np.sort(values[values < quantiles[0]])
-    above = np.sort(values[values > quantiles[-1]])
-    circles = np.concatenate([_thin(below), _thin(above)])
-    mean, sd = float(values.mean()), float(values.std())
-    return Box(
-        method, names[true], names[predicted], len(values), quantiles, mean, sd, circles, numbers
-    )
-
-
-def _box_from_row(row: dict[str, Any], classes: list[str]) -> Box:
-    quantiles = np.array([float(row[name]) for name in _QUANTILE_COLUMNS])
-    extremes = np.array([float(row["smallest"]), float(row["largest"])])
-    outside = (extremes < quantiles[0]) | (extremes > quantiles[-1])
-    true, predicted = str(row["true"]), str(row["predicted"])
-    return Box(
-        str(row["method"]),
-        true,
-        predicted,
-        float(row["n"]),
-        quantiles,
-        float(row["mean"]),
-        float(row["sd"]),
-        extremes[outside],
-        (classes.index(true), classes.index(predicted)),
-    )
-
-
-def _thin(values: FloatArray) -> FloatArray:
-    """Some of the sorted values, evenly, with the first and the last."""
-    if len(values) <= _CIRCLES:
-        return values
-    return values[np.linspace(0, len(values) - 1, _CIRCLES).round().astype(np.intp)]

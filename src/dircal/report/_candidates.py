@@ -12,14 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import FloatArray, InputScale, LabelArray
-from dircal.calibrators import IdentityCalibrator
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
 from dircal.exceptions import warn
-from dircal.inference._calibrators_base import agree_on_classes, check_calibrators
-from dircal.inference._comparison_base import UNCALIBRATED
-from dircal.selection import AutoCalibrator
-from dircal.selection._cross_fit import cross_fit
-from dircal.selection._splits import Split
+from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
+from dircal.metrics import Predictions
+from dircal.selection import AutoCalibrator, Split, cross_fit
 from dircal.validation import LabelledScores, check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
@@ -46,13 +43,18 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Probabilities (m, k) of the scored rows, in the sorted order of the classes."""
+    """Predictions of the scored rows: as they are, out of fold, or of a fitted map."""
 
     name: str
     role: Literal["uncalibrated", "cross-fitted", "fitted"]
     candidate: Candidate | None
-    proba: FloatArray = field(repr=False)
-    complaints: tuple[str, ...]
+    predictions: Predictions = field(repr=False)
+    fit_warnings: tuple[str, ...]
+
+    @property
+    def proba(self) -> FloatArray:
+        """Probabilities (m, k), in the sorted order of the classes."""
+        return self.predictions.probabilities
 
 
 def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidate]:
@@ -108,12 +110,16 @@ def predict(
     scored = data.take(rows)
     identity = IdentityCalibrator(input_scale=candidates[0].calibrator.input_scale)
     as_they_are = identity._fit_checked(scored)._predict_checked(scored)
-    found = [Predicted(UNCALIBRATED, "uncalibrated", None, as_they_are, ())]
+    # What a map gives is made of checked rows and need not pass the door again.
+    checked = Predictions.of_checked(scored)
+    first = checked.with_probabilities(as_they_are).hold()
+    found = [Predicted(UNCALIBRATED, "uncalibrated", None, first, ())]
     for one in candidates:
         begin(f"calibrating with {one.name}")
         if one.is_fitted:
             proba = one.calibrator._predict_checked(scored)
-            found.append(Predicted(one.name, "fitted", one, proba, ()))
+            calibrated = checked.with_probabilities(proba).hold()
+            found.append(Predicted(one.name, "fitted", one, calibrated, ()))
             advance(1)
             continue
         argument = f"calibrators[{one.name!r}]"
@@ -121,7 +127,8 @@ def predict(
         for message, category in told:
             warn(f"{one.name}: {message}", category)
         messages = tuple(message for message, _ in told)
-        found.append(Predicted(one.name, "cross-fitted", one, proba, messages))
+        calibrated = checked.with_probabilities(proba).hold()
+        found.append(Predicted(one.name, "cross-fitted", one, calibrated, messages))
     return found
 
 

@@ -1,11 +1,13 @@
 """What a map does to decisions: how many, which confusions, and some rows to look at."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal._typing import FloatArray, IntArray, LabelArray
+from dircal._typing import FloatArray, IntArray
+from dircal.metrics import Predictions
 from dircal.plots import ConfusionChangeDisplay
 from dircal.report._summary import Changes, Confusion, Example, Share
 
@@ -16,24 +18,37 @@ _TOLD = 8
 _LISTED = 4
 
 
+@dataclass(frozen=True, eq=False)
+class _Decided:
+    """Probabilities (m, k) before and after, the decisions (m,) they lead to, and the labels."""
+
+    before: FloatArray
+    after: FloatArray
+    called: IntArray
+    recalled: IntArray
+    labels: IntArray
+
+
 def summarise_changes(
-    before: FloatArray,
-    after: FloatArray,
-    labels: IntArray,
-    weight: FloatArray | None,
-    classes: LabelArray,
-    names: Sequence[str],
+    before: Predictions,
+    after: Predictions,
+    names: tuple[str, ...],
     rows: npt.NDArray[np.intp],
 ) -> Changes:
-    """Decisions ``before`` and ``after`` (m, k) of rows whose numbers are ``rows``."""
-    called, recalled = before.argmax(axis=1), after.argmax(axis=1)
-    flipped = called != recalled
-    fixed = flipped & (recalled == labels)
-    spoiled = flipped & (called == labels)
-    each = np.ones(len(labels)) if weight is None else weight
-    confusion = ConfusionChangeDisplay.from_predictions(
-        classes[labels], before, after, sample_weight=weight, classes=classes
+    """Decisions ``before`` and ``after`` of rows whose numbers are ``rows``."""
+    decided = _Decided(
+        before.probabilities,
+        after.probabilities,
+        before.probabilities.argmax(axis=1),
+        after.probabilities.argmax(axis=1),
+        before.labels,
     )
+    flipped = decided.called != decided.recalled
+    fixed = flipped & (decided.recalled == decided.labels)
+    spoiled = flipped & (decided.called == decided.labels)
+    weight = before.sample_weight
+    each = np.ones(before.n_samples) if weight is None else weight
+    confusion = ConfusionChangeDisplay.of_predictions(before, after, names)
     return Changes(
         float(each.sum()),
         float(each[flipped].sum()),
@@ -42,7 +57,7 @@ def summarise_changes(
         tuple(_confusions(confusion, names, -1)),
         tuple(_confusions(confusion, names, +1)),
         tuple(tuple(row) for row in confusion.change.tolist()),
-        tuple(_examples(before, after, labels, names, rows)),
+        tuple(_examples(decided, names, rows)),
     )
 
 
@@ -61,18 +76,14 @@ def _confusions(
 
 
 def _examples(
-    before: FloatArray,
-    after: FloatArray,
-    labels: IntArray,
-    names: Sequence[str],
-    rows: npt.NDArray[np.intp],
+    decided: _Decided, names: Sequence[str], rows: npt.NDArray[np.intp]
 ) -> Iterator[Example]:
     """Rows that show what the map does, each another kind of it."""
+    before, after, labels = decided.before, decided.after, decided.labels
     at = np.arange(len(labels))
     gain = after[at, labels] - before[at, labels]
-    called, recalled = before.argmax(axis=1), after.argmax(axis=1)
-    right, right_after = called == labels, recalled == labels
-    fall = before.max(axis=1) - after.max(axis=1)
+    right, right_after = decided.called == labels, decided.recalled == labels
+    fall = before[at, decided.called] - after[at, decided.recalled]
     moved = np.abs(after - before).sum(axis=1)
     middle = -np.abs(moved - np.median(moved))
     kinds = (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.metrics._base import Predictions
-from dircal.plots._base import plain
+from dircal.metrics import Predictions
+from dircal.plots import plain
 from dircal.report._diagrams import class_diagrams
 from dircal.report._summary import ClassSummary
 
@@ -48,9 +48,8 @@ def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]
     k = predictions.n_classes
     count, said, hits = np.zeros(k), np.zeros(k), np.zeros(k)
     for block in predictions:
-        m = len(block.labels)
-        weight = np.ones(m) if block.weight is None else block.weight
-        right = block.proba.argmax(axis=0) == block.labels
+        weight = np.ones(len(block.labels)) if block.weight is None else block.weight
+        right = block.hits
         count += np.bincount(block.labels, weight, minlength=k)
         hits += np.bincount(block.labels[right], weight[right], minlength=k)
         said += block.proba @ weight

@@ -2,34 +2,25 @@
 
 from collections.abc import Iterable
 
-from dircal.metrics._base import Predictions
-from dircal.plots._base import plain
-from dircal.plots._curves_base import (
-    BinOptions,
-    Curve,
-    class_tables,
-    confidence_curve,
-    curves_of_classes,
-)
+from dircal.metrics import EqualWidth, Predictions
+from dircal.plots import Curve, confidence_curve, curves_of_classes, plain
 from dircal.report._summary import Bin, Diagram
 
-__all__ = ["N_BINS", "class_diagrams", "confidence_diagram"]
+__all__ = ["BINS", "class_diagrams", "confidence_diagram"]
 
-# Those of the measures, so that the error of a diagram is the one in the table.
-N_BINS = 15
-_OPTIONS = BinOptions(N_BINS, "width", "right_closed")
+BINS = EqualWidth(15)
+"""Those of the measures, so that the error of a diagram is the one in the table."""
 
 
 def confidence_diagram(predictions: Predictions, level: float) -> Diagram:
     """Whether the model is right as often as it is sure."""
-    return _diagram(confidence_curve(predictions, _OPTIONS, level, "confidence"))
+    return _diagram(confidence_curve(predictions, BINS, level, "confidence"))
 
 
 def class_diagrams(predictions: Predictions, names: Iterable[str], level: float) -> list[Diagram]:
     """Whether each class happens as often as it is said to."""
-    table = class_tables(predictions, _OPTIONS)
     chosen = list(range(predictions.n_classes))
-    return [_diagram(one) for one in curves_of_classes(predictions, table, chosen, names, level)]
+    return [_diagram(one) for one in curves_of_classes(predictions, BINS, chosen, names, level)]
 
 
 def _diagram(curve: Curve) -> Diagram:

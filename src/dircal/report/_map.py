@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.calibrators import IdentityCalibrator
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
 from dircal.maps import Explanation
-from dircal.plots._maps_base import canonical_of
+from dircal.plots import canonical_of
 from dircal.report._summary import MapSummary
 from dircal.selection import AutoCalibrator
 

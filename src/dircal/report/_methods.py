@@ -1,40 +1,29 @@
 """Measures and tests of each method, before and after."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dircal._typing import FloatArray, LabelArray
-from dircal.inference import CalibrationTest, calibration_test
-from dircal.inference._comparison_base import ComparisonRow
-from dircal.inference._measure_base import Measure, check_measure
-from dircal.inference._table_base import tabulate_measures
-from dircal.metrics._base import read_predictions
+from dircal.inference import (
+    CalibrationTest,
+    ComparisonRow,
+    classwise_tests_of,
+    confidence_test_of,
+    default_measures,
+    tabulate_measures,
+)
+from dircal.metrics import Table
 from dircal.report._candidates import Predicted
-from dircal.report._diagrams import confidence_diagram
-from dircal.report._summary import MeasureSummary, Method, TestSummary
+from dircal.report._diagrams import BINS, confidence_diagram
+from dircal.report._summary import CalibrationTestSummary, MeasureSummary, Method
 from dircal.selection import AutoCalibrator
 
-__all__ = ["MEASURES", "summarise_methods"]
-
-MEASURES = (
-    "accuracy",
-    "log_loss",
-    "brier_score",
-    "confidence_ece",
-    "classwise_ece",
-    "smooth_ece",
-    "maximum_calibration_error",
-)
-_TESTED = ("confidence_ece", "classwise_ece")
+__all__ = ["summarise_methods"]
 
 
 def summarise_methods(
     predicted: Sequence[Predicted],
-    y_true: LabelArray,
-    classes: LabelArray,
-    weight: FloatArray | None,
     *,
     level: float,
     n_resamples: int,
@@ -43,50 +32,42 @@ def summarise_methods(
     advance: Callable[[int], None],
 ) -> list[Method]:
     """One for each of the predictions; with weights there are neither intervals nor tests."""
-    measures = [check_measure(name) for name in MEASURES]
+    weighted = predicted[0].predictions.sample_weight is not None
     begin("measuring")
-    if weight is None:
-        proba = {one.name: one.proba for one in predicted}
-        rng = np.random.default_rng(seed)
-        rows = list(tabulate_measures(measures, y_true, proba, classes, level, n_resamples, rng))
-    else:
-        rows = _weighted_rows(measures, predicted, y_true, classes, weight)
+    rows = [*_weighted_rows(predicted)] if weighted else []
+    if not weighted:
+        several = {one.name: one.predictions for one in predicted}
+        measures, rng = default_measures(Table.REPORT), np.random.default_rng(seed)
+        rows = [*tabulate_measures(measures, several, level, n_resamples, rng)]
     advance(1)
+    begin("testing")
+    tests = _tests(predicted, n_resamples, seed) if not weighted else [[] for _ in predicted]
     found = []
-    for one in predicted:
-        begin(f"testing {one.name}")
-        tests = []
-        for statistic in _TESTED if weight is None else ():
-            test = calibration_test(
-                y_true,
-                one.proba,
-                statistic=statistic,  # type: ignore[arg-type]
-                n_resamples=n_resamples,
-                random_state=seed,
-                classes=classes,
-            )
-            tests.append(_test(test, level))
+    for one, of_one in zip(predicted, tests, strict=True):
         own = tuple(_measure(row) for row in rows if row.calibrator == one.name)
-        found.append(_method(one, own, tuple(tests), y_true, classes, weight, level))
+        found.append(_method(one, own, tuple(_test(test, level) for test in of_one), level))
         advance(1)
     return found
 
 
-def _weighted_rows(
-    measures: Sequence[Measure],
-    predicted: Sequence[Predicted],
-    y_true: LabelArray,
-    classes: LabelArray,
-    weight: FloatArray,
-) -> list[ComparisonRow]:
-    options = {"sample_weight": weight, "classes": classes}
-    rows = []
-    for measure in measures:
-        start = measure(y_true, predicted[0].proba, **options)
+def _weighted_rows(predicted: Sequence[Predicted]) -> Iterator[ComparisonRow]:
+    for measure in default_measures(Table.REPORT):
+        start = measure.value(predicted[0].predictions)
         for one in predicted:
-            value = measure(y_true, one.proba, **options)
-            rows.append(ComparisonRow(one.name, measure.name, value, value - start))
-    return rows
+            value = measure.value(one.predictions)
+            yield ComparisonRow(one.name, measure.name, value, value - start)
+
+
+def _tests(
+    predicted: Sequence[Predicted], n_resamples: int, seed: int
+) -> list[list[CalibrationTest]]:
+    """Of the confidence and of the classes, each as `calibration_test` with this seed has it."""
+    several = [one.predictions for one in predicted]
+    confidence = [
+        confidence_test_of(one, BINS, n_resamples, np.random.default_rng(seed)) for one in several
+    ]
+    classwise = classwise_tests_of(several, BINS, n_resamples, np.random.default_rng(seed))
+    return [list(both) for both in zip(confidence, classwise, strict=True)]
 
 
 def _measure(row: ComparisonRow) -> MeasureSummary:
@@ -102,10 +83,10 @@ def _measure(row: ComparisonRow) -> MeasureSummary:
     )
 
 
-def _test(test: CalibrationTest, level: float) -> TestSummary:
+def _test(test: CalibrationTest, level: float) -> CalibrationTestSummary:
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(test.null_sample, [tail, 1.0 - tail]).tolist()
-    return TestSummary(
+    return CalibrationTestSummary(
         test.measure,
         test.statistic,
         float(test.null_sample.mean()),
@@ -119,24 +100,20 @@ def _test(test: CalibrationTest, level: float) -> TestSummary:
 def _method(
     one: Predicted,
     measures: tuple[MeasureSummary, ...],
-    tests: tuple[TestSummary, ...],
-    y_true: LabelArray,
-    classes: LabelArray,
-    weight: FloatArray | None,
+    tests: tuple[CalibrationTestSummary, ...],
     level: float,
 ) -> Method:
-    predictions = read_predictions(y_true, one.proba, weight, classes)
     return Method(
         one.name,
         one.role,
         "the probabilities as they are" if one.candidate is None else one.candidate.code,
         _note(one),
-        float(np.average(one.proba.max(axis=1), weights=weight)),
+        one.predictions.mean(lambda block: block.confidence),
         next(row.value for row in measures if row.measure == "accuracy"),
         measures,
         tests,
-        confidence_diagram(predictions, level),
-        one.complaints,
+        confidence_diagram(one.predictions, level),
+        one.fit_warnings,
     )
 
 

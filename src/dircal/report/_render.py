@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from dircal.metrics import RECORDS, Measure
 from dircal.report import _numbers, _shapes
 from dircal.report._matrices import show_change, show_map
 from dircal.report._summary import Numbers, Summary
@@ -17,21 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-_MEASURES = {
-    "accuracy": ("Accuracy", "share of rows whose most probable class is the true one"),
-    "log_loss": ("Log-loss", "judges the probabilities as a whole"),
-    "brier_score": ("Brier score", "mean squared error of the probabilities"),
-    "confidence_ece": ("Confidence ECE", "mean gap between how sure and how often right"),
-    "classwise_ece": ("Classwise ECE", "the same for the probability of each class"),
-    "smooth_ece": ("Smooth ECE", "the confidence error without bins"),
-    "maximum_calibration_error": ("Largest gap", "of any bin; mostly that with the fewest rows"),
-}
-_HIGHER_IS_BETTER = ("accuracy",)
-
 
 def render(summary: Summary) -> str:
     """The page."""
     style, script = _packed("page.css"), _packed("page.js")
+    records = [RECORDS[one.measure] for one in summary.before.measures]
     return _template().render(
         summary=summary,
         style=style,
@@ -39,9 +31,9 @@ def render(summary: Summary) -> str:
         style_hash=_hash(style),
         script_hash=_hash(script),
         frame=_shapes.FRAME,
-        measures=_MEASURES,
-        higher_is_better=_HIGHER_IS_BETTER,
-        best=_best(summary),
+        measures={one.name: (one.title, one.judges) for one in records},
+        higher_is_better=[one.name for one in records if one.higher_is_better],
+        best=_best(summary, records),
         worst_first=_worst_first(summary),
         change=show_change(summary),
         map=show_map(summary),
@@ -104,12 +96,12 @@ def _rounded(values: Numbers) -> list[list[float]]:
     return [[float(f"{value:.3g}") for value in row] for row in values]
 
 
-def _best(summary: Summary) -> dict[str, float]:
+def _best(summary: Summary, records: Sequence[Measure]) -> dict[str, float]:
     """The best value of each measure."""
     best = {}
-    for name in _MEASURES:
-        values = [method.measure(name).value for method in summary.methods]
-        best[name] = max(values) if name in _HIGHER_IS_BETTER else min(values)
+    for one in records:
+        values = [method.measure(one.name).value for method in summary.methods]
+        best[one.name] = max(values) if one.higher_is_better else min(values)
     return best
 
 

@@ -10,7 +10,7 @@ from dircal._files import write_whole
 from dircal._typing import ArrayLike, InputScale
 from dircal.report._render import render
 from dircal.report._steps import Watcher
-from dircal.report._summarise import summarise
+from dircal.report._summarise import Request, summarise
 from dircal.report._summary import Summary
 
 __all__ = ["Report"]
@@ -116,23 +116,21 @@ class Report:
         report : Report
             Ready to be written.
         """
-        return cls(
-            summarise(
-                y_true,
-                y_prob,
-                calibrators=calibrators,
-                class_names=class_names,
-                classes=classes,
-                sample_weight=sample_weight,
-                input_scale=input_scale,
-                cv=cv,
-                n_resamples=n_resamples,
-                random_state=random_state,
-                title="Calibration report" if title is None else str(title),
-                source=None if source is None else str(source),
-                watcher=progress,
-            )
+        request = Request(
+            y_true,
+            y_prob,
+            calibrators,
+            class_names,
+            classes,
+            sample_weight,
+            input_scale,
+            cv,
+            n_resamples,
+            random_state,
+            "Calibration report" if title is None else str(title),
+            None if source is None else str(source),
         )
+        return cls(summarise(request, progress))
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The page, a single file that needs no network.

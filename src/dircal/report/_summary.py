@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 __all__ = [
     "Bin",
+    "CalibrationTestSummary",
     "Changes",
     "ClassSummary",
     "Confusion",
@@ -19,7 +20,6 @@ __all__ = [
     "Settings",
     "Share",
     "Summary",
-    "TestSummary",
     "Verdict",
 ]
 
@@ -63,11 +63,8 @@ class MeasureSummary:
 
 
 @dataclass(frozen=True)
-class TestSummary:
+class CalibrationTestSummary:
     """A calibration error beside those of a calibrated model, as in `dircal.CalibrationTest`."""
-
-    # pytest would collect a class of this name.
-    __test__ = False
 
     measure: str
     statistic: float
@@ -93,9 +90,9 @@ class Method:
     confidence: float
     accuracy: float
     measures: tuple[MeasureSummary, ...]
-    tests: tuple[TestSummary, ...]
+    tests: tuple[CalibrationTestSummary, ...]
     diagram: Diagram
-    complaints: tuple[str, ...]
+    fit_warnings: tuple[str, ...]
 
     def measure(self, name: str) -> MeasureSummary:
         """One of the measures."""

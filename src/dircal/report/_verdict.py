@@ -181,5 +181,5 @@ def _cautions(methods: Sequence[Method], after: Method, data: DataSummary) -> li
             f"No row belongs to {', '.join(data.absent[:5])}{more}; nothing can be said of "
             f"{'this class' if len(data.absent) == 1 else 'these classes'}."
         )
-    found += [f"{one.name}: {said}" for one in methods for said in one.complaints]
+    found += [f"{one.name}: {said}" for one in methods for said in one.fit_warnings]
     return found

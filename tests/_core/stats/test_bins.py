@@ -13,9 +13,9 @@ from dircal._core.stats.bins import equal_mass, equal_width, paper_table, tabula
 DOUBLE = np.dtype(np.float64)
 
 
-def table_of(values, happened, bins, weight=None):
-    happened = np.flatnonzero(happened)
-    return tabulate(bins, np.atleast_2d(values), (np.zeros_like(happened), happened), weight)
+def table_of(values, outcomes, bins, weight=None):
+    outcomes = np.flatnonzero(outcomes)
+    return tabulate(bins, np.atleast_2d(values), (np.zeros_like(outcomes), outcomes), weight)
 
 
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 7, 10, 15, 25, 49, 100, 1000])
@@ -82,11 +82,11 @@ def test_equal_mass_with_ties_and_weights():
 @pytest.mark.parametrize("chunks", [1, 7, 100])
 def test_tables_add_up(chunks):
     rng = np.random.default_rng(1)
-    values, happened = rng.random(1000), rng.random(1000) < 0.5
+    values, outcomes = rng.random(1000), rng.random(1000) < 0.5
     bins = equal_width(15, DOUBLE)
-    whole = table_of(values, happened, bins)
+    whole = table_of(values, outcomes, bins)
     cuts = np.array_split(np.arange(1000), chunks)
-    parts = [table_of(values[cut], happened[cut], bins) for cut in cuts]
+    parts = [table_of(values[cut], outcomes[cut], bins) for cut in cuts]
     added = sum(parts)
     assert_array_equal(added.count, whole.count)
     assert_array_equal(added.observed, whole.observed)
@@ -126,10 +126,10 @@ def test_empty_bins_never_count():
 
 
 def test_weights_count_like_copies():
-    values, happened = np.array([0.1, 0.15, 0.9]), np.array([True, False, True])
+    values, outcomes = np.array([0.1, 0.15, 0.9]), np.array([True, False, True])
     bins = equal_width(5, DOUBLE)
-    weighted = table_of(values, happened, bins, np.array([2.0, 3.0, 1.0]))
-    copied = table_of(values.repeat([2, 3, 1]), happened.repeat([2, 3, 1]), bins)
+    weighted = table_of(values, outcomes, bins, np.array([2.0, 3.0, 1.0]))
+    copied = table_of(values.repeat([2, 3, 1]), outcomes.repeat([2, 3, 1]), bins)
     for part in ("count", "predicted", "observed"):
         assert_allclose(getattr(weighted, part), getattr(copied, part), rtol=1e-14)
 

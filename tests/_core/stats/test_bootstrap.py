@@ -2,12 +2,19 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dircal._core.stats.bootstrap import bootstrap_sums
+from dircal._core.stats.bootstrap import RowTerms, bootstrap_sums, total_sums
 
 
 def draw(columns, n_resamples, seed=0):
+    """Sums of the columns, which are the same as cells and as dense terms."""
+    columns = sparse.csr_array(columns)
+    dense = columns.toarray().T if columns.shape[1] < 10 else np.empty((0, len(columns.indptr) - 1))
+    several = [RowTerms(dense), RowTerms(np.empty((0, dense.shape[1])), columns)]
     rng = np.random.default_rng(seed)
-    return bootstrap_sums(sparse.csr_array(columns), n_resamples, rng, lambda _: None)
+    of_dense, of_cells = bootstrap_sums(several, n_resamples, rng, lambda _: None)
+    if len(dense):
+        assert_allclose(of_dense, of_cells, atol=1e-9)
+    return of_cells
 
 
 def test_every_draw_has_as_many_rows():
@@ -46,5 +53,18 @@ def test_draws_have_the_spread_of_the_mean():
 
 def test_progress_adds_up():
     done = []
-    bootstrap_sums(sparse.csr_array(np.ones((10, 1))), 150, np.random.default_rng(0), done.append)
+    terms = RowTerms(np.ones((1, 10)))
+    bootstrap_sums([terms], 150, np.random.default_rng(0), done.append)
     assert sum(done) == 150
+
+
+def test_terms_keep_their_order():
+    rng = np.random.default_rng(3)
+    dense, cells = rng.normal(size=(2, 70)), rng.normal(size=(70, 3))
+    both = RowTerms(dense, sparse.csr_array(cells))
+    several = [RowTerms(dense[:1]), both, RowTerms(dense[1:])]
+    first, mixed, last = bootstrap_sums(several, 5, np.random.default_rng(0), lambda _: None)
+    assert_allclose(mixed[:, :2], np.hstack([first, last]))
+    assert_allclose(total_sums(both), [*dense.sum(axis=1), *cells.sum(axis=0)])
+    alone = draw(cells, 5)
+    assert_allclose(mixed[:, 2:], alone)

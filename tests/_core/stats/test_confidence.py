@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dircal._core.stats.confidence import OfAbsoluteGaps, OfMean, OfShifted, interval_of, two_sided
+from dircal._core.stats.confidence import (
+    AbsoluteSumInversion,
+    BCaBootstrap,
+    BiasShiftedBootstrap,
+    interval_of,
+    two_sided,
+)
 
 
 def draws_of_mean(values, n_resamples=4000, seed=0):
@@ -18,9 +24,9 @@ def all_kinds(seed=0):
     values = rng.exponential(size=80)
     gaps = rng.normal(scale=0.1, size=12)
     return [
-        OfMean(draws_of_mean(values, seed=seed), values),
-        OfShifted(rng.normal(size=4000), 0.3),
-        OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(4000, 12))),
+        BCaBootstrap(draws_of_mean(values, seed=seed), values),
+        BiasShiftedBootstrap(rng.normal(size=4000), 0.3),
+        AbsoluteSumInversion(gaps, rng.normal(scale=0.05, size=(4000, 12))),
     ]
 
 
@@ -28,7 +34,7 @@ def all_kinds(seed=0):
 def test_positions_undo_quantiles(seed, confidence):
     for kind in all_kinds(seed):
         value = kind.quantile(confidence)
-        if isinstance(kind, OfAbsoluteGaps) and value == 0.0:
+        if isinstance(kind, AbsoluteSumInversion) and value == 0.0:
             assert kind.position(0.0) >= confidence
         else:
             # Between two draws of 4000.
@@ -42,7 +48,7 @@ def test_pvalues_are_small_where_intervals_leave_the_value_out(seed):
         assert low <= high
         width = high - low
         for value in (low - 0.05 * width, high + 0.05 * width):
-            if value > 0 or not isinstance(kind, OfAbsoluteGaps):
+            if value > 0 or not isinstance(kind, AbsoluteSumInversion):
                 assert two_sided([kind], value) < 0.1 + 1e-3
         assert two_sided([kind], (low + high) / 2) > 0.1 - 1e-3
 
@@ -53,14 +59,14 @@ def test_means_have_the_interval_of_scipy():
         (values,), np.mean, n_resamples=5000, method="BCa", rng=np.random.default_rng(1)
     )
     draws = theirs.bootstrap_distribution
-    ours = interval_of(OfMean(draws, values), 0.95)
+    ours = interval_of(BCaBootstrap(draws, values), 0.95)
     assert_allclose(ours, theirs.confidence_interval, rtol=1e-12)
     plain = np.quantile(draws, [0.025, 0.975])
     assert np.abs(np.subtract(ours, plain)).max() > 0.1 * draws.std()
 
 
 def test_constant_losses_have_an_interval_of_one_point():
-    kind = OfMean(np.full(200, 0.25), np.full(9, 0.25))
+    kind = BCaBootstrap(np.full(200, 0.25), np.full(9, 0.25))
     assert interval_of(kind, 0.95) == (0.25, 0.25)
     assert two_sided([kind], 0.25) == pytest.approx(1.0)
     assert two_sided([kind], 0.3) == pytest.approx(1 / 200)
@@ -69,7 +75,7 @@ def test_constant_losses_have_an_interval_of_one_point():
 def test_gaps_by_the_definition():
     rng = np.random.default_rng(0)
     gaps, noise = rng.normal(scale=0.1, size=9), rng.normal(scale=0.05, size=(1000, 9))
-    kind = OfAbsoluteGaps(gaps, noise)
+    kind = AbsoluteSumInversion(gaps, noise)
     measured = np.abs(gaps).sum()
     for factor in (0.0, 0.5, 1.0, 1.7):
         larger = [sum(abs(factor * g + d) for g, d in zip(gaps, row, strict=True)) for row in noise]
@@ -85,7 +91,7 @@ def test_chance_alone_is_taken_off():
     held = 0
     for _ in range(200):
         gaps = rng.normal(scale=0.05, size=30)
-        kind = OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(500, 30)))
+        kind = AbsoluteSumInversion(gaps, rng.normal(scale=0.05, size=(500, 30)))
         low, high = interval_of(kind, 0.95)
         held += low == 0.0
         assert high < 0.8 * np.abs(gaps).sum() + 0.6
@@ -98,25 +104,27 @@ def test_true_gaps_are_found():
     held = 0
     for _ in range(200):
         gaps = truth + rng.normal(scale=0.05, size=30)
-        low, high = interval_of(OfAbsoluteGaps(gaps, rng.normal(scale=0.05, size=(500, 30))), 0.95)
+        low, high = interval_of(
+            AbsoluteSumInversion(gaps, rng.normal(scale=0.05, size=(500, 30))), 0.95
+        )
         held += low <= 3.0 <= high
     # All true gaps are alike, the measured ones are not: the worst case for moving along them.
     assert held >= 165
 
 
 def test_nothing_measured_is_nothing():
-    kind = OfAbsoluteGaps(np.zeros(3), np.zeros((100, 3)))
+    kind = AbsoluteSumInversion(np.zeros(3), np.zeros((100, 3)))
     assert interval_of(kind, 0.95) == (0.0, 0.0)
     # As sure as a hundred draws allow.
     assert kind.position(0.01) == 1.0 - 1.0 / 200.0
 
 
 def test_few_draws_give_no_more_confidence_than_they_have():
-    kind = OfAbsoluteGaps(np.array([0.1]), np.linspace(-0.1, 0.1, 100)[:, None])
+    kind = AbsoluteSumInversion(np.array([0.1]), np.linspace(-0.1, 0.1, 100)[:, None])
     assert np.isfinite(kind.quantile(0.99999))
 
 
 def test_of_several_ways_the_most_careful_counts():
     draws = np.random.default_rng(0).normal(size=1000)
-    near, far = OfShifted(draws, -0.5), OfShifted(draws, -3.0)
+    near, far = BiasShiftedBootstrap(draws, -0.5), BiasShiftedBootstrap(draws, -3.0)
     assert two_sided([near, far], 0.0) == two_sided([near], 0.0) > two_sided([far], 0.0)

@@ -14,12 +14,20 @@ from dircal._core.stats import null_resampling as _resample
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.null_resampling import (
     LabelDraws,
+    bin_chances,
     count_distribution,
-    errors_of_classes,
-    errors_of_one_curve,
+    null_classwise_ece,
+    null_confidence_ece,
 )
 
 BINS = equal_width(15, np.dtype(np.float64))
+
+
+def draw_classwise(proba, n_resamples, seed, advance=lambda done: None, **options):
+    """The errors of one set of predictions."""
+    draws, rng = [LabelDraws.prepare(proba, BINS)], np.random.default_rng(seed)
+    [errors] = null_classwise_ece(draws, n_resamples, rng, advance, **options)
+    return errors
 
 
 def distribution(proba):
@@ -77,16 +85,17 @@ def test_drawn_counts_follow_their_distribution():
     )
 
 
-def test_errors_of_one_curve_are_those_of_drawn_rows():
+def test_errors_of_the_confidence_are_those_of_drawn_rows():
     rng = np.random.default_rng(2)
     values = rng.beta(4, 1, 300)
     index = BINS.index(values[None])[0]
 
-    def error(happened):
-        return np.abs(np.bincount(index, happened - values, minlength=15)).sum() / 300
+    def error(outcomes):
+        return np.abs(np.bincount(index, outcomes - values, minlength=15)).sum() / 300
 
     naive = [error(rng.random(300) < values) for _ in range(4000)]
-    drawn = errors_of_one_curve(values, BINS, 4000, np.random.default_rng(3))
+    [chances] = bin_chances(values[None], BINS)
+    drawn = null_confidence_ece(chances, 4000, np.random.default_rng(3))
     assert stats.ks_2samp(naive, drawn).pvalue > 1e-3
 
 
@@ -98,9 +107,9 @@ def labels_of(proba, uniform):
         alone = LabelDraws.prepare(proba[:, [i]], BINS)
         expected = np.zeros(k * 15)
         expected[np.arange(0, k * 15, 15) + BINS.index(proba[:, [i]])[:, 0]] = proba[:, i]
-        happened = alone.gaps(uniform[None, [i]])[0] + expected
-        labels[i] = np.flatnonzero(happened > 0.5)[0] // 15
-        assert np.flatnonzero(np.abs(happened) > 1e-9).size == 1
+        outcomes = alone.gaps(uniform[None, [i]])[0] + expected
+        labels[i] = np.flatnonzero(outcomes > 0.5)[0] // 15
+        assert np.flatnonzero(np.abs(outcomes) > 1e-9).size == 1
     return labels
 
 
@@ -131,14 +140,13 @@ def test_sums_that_fall_short_of_one_give_the_last_possible_class():
 def test_draws_do_not_depend_on_the_block(rows_at_once):
     proba = np.random.default_rng(0).dirichlet(np.ones(5), 100).T
     told = []
-    args = (proba, BINS, 50)
-    once = errors_of_classes(*args, np.random.default_rng(1), lambda done: None)
-    again = errors_of_classes(*args, np.random.default_rng(1), told.append, rows_at_once)
+    once = draw_classwise(proba, 50, 1)
+    again = draw_classwise(proba, 50, 1, told.append, rows_at_once=rows_at_once)
     assert_array_equal(once, again)
     assert sum(told) == 50
 
 
-def test_errors_of_classes_are_those_of_drawn_labels():
+def test_errors_of_the_classes_are_those_of_drawn_labels():
     rng = np.random.default_rng(4)
     proba = rng.dirichlet(np.full(4, 0.7), 200).T
 
@@ -151,8 +159,20 @@ def test_errors_of_classes_are_those_of_drawn_labels():
 
     cumulative = proba.cumsum(axis=0)
     naive = [error((rng.random(200) > cumulative).sum(axis=0).clip(max=3)) for _ in range(2000)]
-    drawn = errors_of_classes(proba, BINS, 2000, np.random.default_rng(5), lambda done: None)
+    drawn = draw_classwise(proba, 2000, 5)
     assert stats.ks_2samp(naive, drawn).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("n_rows", [30, 70_000])
+def test_several_predictions_share_their_draws(n_rows, monkeypatch):
+    monkeypatch.setattr(_resample, "_SHARED_AT_ONCE", 3 * n_rows)
+    probas = [np.random.default_rng(i).dirichlet(np.ones(k), n_rows).T for i, k in ((0, 3), (1, 4))]
+    draws = [LabelDraws.prepare(proba, BINS) for proba in probas]
+    told = []
+    both = null_classwise_ece(draws, 8, np.random.default_rng(1), told.append)
+    for proba, errors in zip(probas, both, strict=True):
+        assert_array_equal(errors, draw_classwise(proba, 8, 1))
+    assert sum(told) == 8
 
 
 @pytest.mark.parametrize("rest", [0.0, 1e-310, 1e-25])
@@ -166,10 +186,10 @@ def test_rows_that_fall_short_of_one_beside_next_to_nothing(rest):
 @pytest.mark.parametrize("cells_at_once", [1, 200, 10**6])
 def test_few_rows_with_many_cells_take_little_memory(cells_at_once, monkeypatch):
     proba = np.random.default_rng(0).dirichlet(np.ones(200), 1).T
-    once = errors_of_classes(proba, BINS, 2000, np.random.default_rng(1), lambda done: None)
+    once = draw_classwise(proba, 2000, 1)
     monkeypatch.setattr(_resample, "_CELLS_AT_ONCE", cells_at_once)
     tracemalloc.start()
-    again = errors_of_classes(proba, BINS, 2000, np.random.default_rng(1), lambda done: None)
+    again = draw_classwise(proba, 2000, 1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert_array_equal(once, again)

@@ -3,21 +3,27 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import Chunk
 from dircal._core.stats.score import adjust_holm, scores_at_identity
-from dircal.maps import CalibrationMap, LogProbability, Normalise
-
-READ = CalibrationMap(2, (Normalise(), LogProbability())).read
 
 
-def rows_of(proba, labels, chunk_rows=None):
-    source = ArraySource(proba, labels, None, READ, chunk_rows=chunk_rows)
-    return Rows(source).with_clip(1e-15)
+def chunks_of(proba, labels, chunk_rows=None):
+    n = len(labels)
+    scores = np.log(np.maximum(proba, 1e-15)).T
+    return [
+        Chunk(
+            scores[:, i : i + step], labels[i : i + step], np.full(len(labels[i : i + step]), 1 / n)
+        )
+        for step in [chunk_rows or n]
+        for i in range(0, n, step)
+    ]
 
 
 def run(proba, labels, n_resamples=200, seed=0, chunk_rows=None):
     rng = np.random.default_rng(seed)
-    return scores_at_identity(rows_of(proba, labels, chunk_rows), n_resamples, rng, lambda _: None)
+    return scores_at_identity(
+        chunks_of(proba, labels, chunk_rows), n_resamples, rng, lambda _: None
+    )
 
 
 def draw(seed, n, k, sharp=1.0):

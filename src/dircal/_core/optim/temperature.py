@@ -71,7 +71,7 @@ def fit_temperature(
         np.array([start]),
         tol=tol,
         max_iter=max_iter,
-        steps=_LogSlopeSteps(loss),
+        steps=_LogSlopeSteps(loss, noise),
         may_diverge=False,
     )
     n_passes = n_before + found.n_passes
@@ -146,10 +146,12 @@ class _LogSlopeSteps:
 
     With f the loss as a function of s, which is convex, the derivatives in u are s f' and
     s f' + s^2 f''. Where the second is not positive the step is as long as steps may be. The
-    predicted decrease is that of the convex f: half of f'^2 / f''.
+    predicted decrease is that of the convex f: half of f'^2 / f''. Where derivatives are ``noise``
+    there is no step.
     """
 
     loss: _SlopeLoss
+    noise: float
 
     def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
         """Value and both derivatives."""
@@ -158,6 +160,8 @@ class _LogSlopeSteps:
 
     def newton_step(self, point: Point) -> NewtonStep:
         """The change of the slope that a Newton step on its logarithm makes, within bounds."""
+        if _is_flat(point.at, self.noise):
+            return NewtonStep(np.zeros(1), 0.0, 0)
         slope, gradient = float(point.params[0]), float(point.at.gradient[0])
         curvature = _curvature(point.at)
         first = slope * gradient

@@ -210,10 +210,10 @@ class BinTable:
 def tabulate(
     bins: Bins,
     values: FloatArray,
-    happened: tuple[IntArray, IntArray],
+    outcomes: tuple[IntArray, IntArray],
     weight: FloatArray | None,
 ) -> BinTable:
-    """Table of ``values`` (c, m), of which those at the indices ``happened`` did."""
+    """Table of ``values`` (c, m), of which those at the indices ``outcomes`` happened."""
     n_curves, n_rows = values.shape
     shape, size = (_LANES, n_curves, bins.n_bins), n_curves * bins.n_bins
     index = bins.index(values)
@@ -222,11 +222,11 @@ def tabulate(
     cells = index.ravel()
     weights = None if weight is None else np.broadcast_to(weight, values.shape).ravel()
     summed = values if weight is None else values * weight
-    happening = None if weight is None else weight[happened[1]]
+    weights_of_outcomes = None if weight is None else weight[outcomes[1]]
     sums = (
         np.bincount(cells, weights, minlength=_LANES * size),
         np.bincount(cells, summed.ravel(), minlength=_LANES * size),
-        np.bincount(index[happened], happening, minlength=_LANES * size),
+        np.bincount(index[outcomes], weights_of_outcomes, minlength=_LANES * size),
     )
     return BinTable(bins, *(one.reshape(shape).sum(axis=0, dtype=np.float64) for one in sums))
 

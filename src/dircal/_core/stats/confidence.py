@@ -16,16 +16,17 @@ from scipy import special
 from dircal._typing import FloatArray
 
 __all__ = [
+    "SAME_SUM",
+    "AbsoluteSumInversion",
+    "BCaBootstrap",
+    "BiasShiftedBootstrap",
     "ConfidenceDistribution",
-    "OfAbsoluteGaps",
-    "OfMean",
-    "OfShifted",
     "interval_of",
     "two_sided",
 ]
 
-# Errors that differ by less are the same number, summed in another order.
-_ROUNDING = 1e-12
+SAME_SUM = 1e-12
+"""Errors that differ by less are the same number, summed in another order."""
 # Ends of intervals are found to this part of themselves: far below what draws can tell.
 _CLOSE = 1e-6
 
@@ -57,7 +58,7 @@ def two_sided(confidences: Sequence[ConfidenceDistribution], value: float) -> fl
 
 def _share_below(draws: FloatArray, value: float) -> float:
     """Share of the draws below ``value``, equal ones by half; never quite 0 or 1."""
-    slack = _ROUNDING * max(1.0, abs(value))
+    slack = SAME_SUM * max(1.0, abs(value))
     below = np.mean(draws < value - slack)
     share = below + 0.5 * (1.0 - below - np.mean(draws > value + slack))
     return _as_sure_as(draws, float(share))
@@ -70,9 +71,10 @@ def _as_sure_as(draws: FloatArray, share: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class OfMean:
-    r"""Of a mean, from its bootstrap ``draws``, corrected for bias and skewness (BCa).
+class BCaBootstrap:
+    r"""Of a mean, from its bootstrap ``draws``, corrected for bias and skewness.
 
+    The bias-corrected and accelerated bootstrap, BCa (Efron and Tibshirani 1993, chapter 14).
     ``values`` (n,) are what the mean is taken of. With :math:`z_0` the normal quantile of the share
     of draws below the mean and :math:`a` a sixth of the skewness of the mean, the end of an
     interval of normal quantile z is the quantile of the draws at
@@ -89,8 +91,11 @@ class OfMean:
     @cached_property
     def _acceleration(self) -> float:
         deviations = self.values - self.values.mean()
-        squares = float((deviations**2).sum())
-        return float((deviations**3).sum()) / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+        squared = deviations**2
+        squares = float(squared.sum())
+        # A product, since a power of three takes sixty times as long.
+        cubes = float((squared * deviations).sum())
+        return cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
 
     def position(self, value: float) -> float:
         """Undo the two corrections."""
@@ -109,8 +114,11 @@ class OfMean:
 
 
 @dataclass(frozen=True, eq=False)
-class OfShifted:
-    """Of any number, from its bootstrap ``draws`` less a ``shift`` that removes their bias."""
+class BiasShiftedBootstrap:
+    """Of any number, from its bootstrap ``draws`` less a ``shift`` that removes their bias.
+
+    Quantiles of the shifted draws are the percentile interval around the estimate.
+    """
 
     draws: FloatArray
     shift: float
@@ -125,8 +133,8 @@ class OfShifted:
 
 
 @dataclass(frozen=True, eq=False)
-class OfAbsoluteGaps:
-    r"""Of a sum of absolute gaps, such as a calibration error.
+class AbsoluteSumInversion:
+    r"""Of a sum of absolute gaps, such as a calibration error, by inverting a test.
 
     Chance makes gaps of nothing, and absolute values never let it cancel: measured sums are too
     large, and sums of bootstrap draws, where chance strikes twice, still larger. So ask which true

@@ -24,11 +24,11 @@ class IsotonicFit:
 
 
 def fit_isotonic(
-    scores: FloatArray, happened: AnyFloatArray, weight: FloatArray | None
+    scores: FloatArray, outcomes: AnyFloatArray, weight: FloatArray | None
 ) -> IsotonicFit:
     """Least squares among the curves that never fall, of events 0 and 1 on ``scores`` (n,)."""
     order = np.argsort(scores)
-    scores, share = scores[order], happened[order].astype(np.float64)
+    scores, share = scores[order], outcomes[order].astype(np.float64)
     weight = None if weight is None else weight[order]
     starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
     if len(starts) < len(scores):

@@ -1,6 +1,6 @@
 """Calibration errors of labels that are drawn from the predictions themselves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,13 @@ from dircal._core.stats.bins import Bins
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
+    "BinChance",
     "CountDistribution",
     "LabelDraws",
+    "bin_chances",
     "count_distribution",
-    "errors_of_classes",
-    "errors_of_one_curve",
+    "null_classwise_ece",
+    "null_confidence_ece",
 ]
 
 # Rows whose count is worked out one row after another, before counts are joined in pairs.
@@ -26,6 +28,8 @@ _NOTHING = 1e-16
 _SMALLEST_SUM = 1e-300
 # Rows of several draws that are handled at once: enough to hide the cost of a call.
 _ROWS_AT_ONCE = 16_384
+# Uniform numbers that several predictions share at once: 16 MB.
+_SHARED_AT_ONCE = 2**21
 # Cells of several draws that are counted at once: 8 MB for each array of counts.
 _CELLS_AT_ONCE = 2**20
 
@@ -54,12 +58,14 @@ def count_distribution(proba: FloatArray) -> CountDistribution:
     n_groups = 1 << max(0, int(np.ceil(np.log2(max(len(proba), 1) / _LEAF))))
     dealt = np.zeros((_LEAF, n_groups))
     dealt.ravel()[: len(proba)] = np.sort(proba)
-    counts = np.zeros((n_groups, _LEAF + 1))
-    counts[:, 0] = 1.0
+    # A column for each group, so that a step runs along memory.
+    by_count = np.zeros((_LEAF + 1, n_groups))
+    by_count[0] = 1.0
     for i, chance in enumerate(dealt):
-        happens = counts[:, : i + 1] * chance[:, None]
-        counts[:, : i + 1] -= happens
-        counts[:, 1 : i + 2] += happens
+        happens = by_count[: i + 1] * chance
+        by_count[: i + 1] -= happens
+        by_count[1 : i + 2] += happens
+    counts = np.ascontiguousarray(by_count.T)
     first = 0
     while len(counts) > 1:
         length = 2 * counts.shape[1] - 1
@@ -73,22 +79,44 @@ def count_distribution(proba: FloatArray) -> CountDistribution:
     return CountDistribution(first, counts[0] / counts[0].sum())
 
 
-def errors_of_one_curve(
-    values: FloatArray, bins: Bins, n_resamples: int, rng: np.random.Generator
+@dataclass(frozen=True, eq=False)
+class BinChance:
+    """How many of the ``n_rows`` rows of a bin happen if each does with its own probability."""
+
+    position: int
+    n_rows: int
+    expected: float
+    counts: CountDistribution
+
+
+def bin_chances(values: FloatArray, bins: Bins) -> list[list[BinChance]]:
+    """The bins that hold rows, for each curve of ``values`` (c, n), in rising order."""
+    return [_chances_of_curve(*pair) for pair in zip(values, bins.index(values), strict=True)]
+
+
+def _chances_of_curve(values: FloatArray, index: IntArray) -> list[BinChance]:
+    # Integers of few bits are sorted by counting.
+    order = index.astype(np.min_scalar_type(int(index.max()))).argsort(kind="stable")
+    used, starts = np.unique(index[order], return_index=True)
+    members = np.split(values[order].clip(0.0, 1.0), starts[1:])
+    return [
+        BinChance(b, len(proba), float(proba.sum()), count_distribution(proba))
+        for b, proba in zip(used.tolist(), members, strict=True)
+    ]
+
+
+def null_confidence_ece(
+    chances: Sequence[BinChance], n_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Calibration errors (n_resamples,) if each row happened with the probability ``values`` (n,).
+    """Calibration errors (n_resamples,) of one curve if every prediction is true.
 
     Only the number of events in a bin matters, so that number is drawn, from its own
     distribution; the rows are not.
     """
-    index = bins.index(values[None])[0]
-    order = index.argsort(kind="stable")
-    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
     errors = np.zeros(n_resamples)
-    for members in np.split(values[order].clip(0.0, 1.0), starts[1:]):
-        counts = count_distribution(members).draw(n_resamples, rng)
-        errors += np.abs(counts - members.sum())
-    return errors / len(values)
+    for chance in chances:
+        errors += np.abs(chance.counts.draw(n_resamples, rng) - chance.expected)
+    return errors / sum(chance.n_rows for chance in chances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +152,16 @@ class LabelDraws:
     top_cells: IntArray
     excess: FloatArray
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows n."""
+        return len(self.stays)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return len(self.cells) // len(self.stays) + 1
+
     @classmethod
     def prepare(cls, proba: FloatArray, bins: Bins) -> "LabelDraws":
         """From probabilities (k, n)."""
@@ -151,7 +189,7 @@ class LabelDraws:
             scale,
             first.astype(np.min_scalar_type(k)).ravel(),
             cells[:, 1:].astype(np.min_scalar_type(n_cells)).ravel(),
-            top_cells,
+            top_cells.astype(np.min_scalar_type(n_cells)),
             kept.astype(np.float64) - sums.astype(np.float64),
         )
 
@@ -160,52 +198,60 @@ class LabelDraws:
 
         The uniform numbers are (draws, n).
         """
-        n = uniform.shape[1]
-        others = len(self.cells) // n
+        n, others = self.n_rows, self.n_classes - 1
         departs = np.flatnonzero(uniform >= self.stays)
-        draw, row = np.divmod(departs, n)
-        beyond = uniform.ravel()[departs] - self.stays[row]
+        if len(uniform) == 1:
+            draw, row = np.zeros_like(departs), departs
+        else:
+            draw, row = np.divmod(departs, n)
+        beyond = uniform.take(departs)
+        beyond -= self.stays.take(row)
         # The least of both before the cast: beyond a tiny sum the product exceeds all integers.
-        slot = np.minimum(beyond * self.scale[row], others - 1).astype(np.intp)
+        slot = np.minimum(beyond * self.scale.take(row), others - 1).astype(np.intp)
         place = row * others
-        place += self.first[place + slot]
-        late = np.flatnonzero(self.leaves_to[place] <= beyond)
+        slot += place
+        place += self.first.take(slot)
+        late = np.flatnonzero(self.leaves_to.take(place) <= beyond)
         while len(late):
             place[late] += 1
-            late = late[self.leaves_to[place[late]] <= beyond[late]]
-        return draw, row, self.cells[place]
+            late = late[self.leaves_to.take(place.take(late)) <= beyond.take(late)]
+        return draw, row, self.cells.take(place)
 
     def gaps(self, uniform: FloatArray) -> FloatArray:
         """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
         n_draws, n_cells = len(uniform), len(self.excess)
         draw, row, cells = self.departures(uniform)
         size = n_draws * n_cells
-        offset = draw * n_cells
-        arrived = np.bincount(offset + cells, minlength=size)
-        left = np.bincount(offset + self.top_cells[row], minlength=size)
+        draw *= n_cells
+        arrived = np.bincount(draw + cells, minlength=size)
+        left = np.bincount(draw + self.top_cells.take(row), minlength=size)
         return (arrived - left).reshape(n_draws, n_cells) + self.excess
 
 
-def errors_of_classes(
-    proba: FloatArray,
-    bins: Bins,
+def null_classwise_ece(
+    several: Sequence[LabelDraws],
     n_resamples: int,
     rng: np.random.Generator,
     advance: Callable[[int], None],
     rows_at_once: int = _ROWS_AT_ONCE,
-) -> FloatArray:
-    """Mean calibration errors of the classes (n_resamples,) if labels followed ``proba`` (k, n).
+) -> list[FloatArray]:
+    """Mean calibration errors of the classes (n_resamples,) if every prediction is true.
 
-    Every draw takes n uniform numbers in the order of the rows, so the result does not depend on
+    One array for each of ``several`` predictions of the same rows, which share their uniform
+    numbers. Every draw takes n of them in the order of the rows, so the result does not depend on
     how many draws are handled at once. ``advance`` is told how many are done.
     """
-    k, n = proba.shape
-    draws = LabelDraws.prepare(proba, bins)
-    errors = np.empty(n_resamples)
-    step = max(1, min(rows_at_once // n, _CELLS_AT_ONCE // len(draws.excess)))
-    for start in range(0, n_resamples, step):
-        part = errors[start : start + step]
-        gaps = draws.gaps(rng.random((len(part), n)))
-        part[:] = np.abs(gaps).sum(axis=1) / (n * k)
-        advance(len(part))
-    return errors
+    n, n_cells = several[0].n_rows, max(len(one.excess) for one in several)
+    errors = np.empty((len(several), n_resamples))
+    step = max(1, min(rows_at_once // n, _CELLS_AT_ONCE // n_cells))
+    # What is known of one of the predictions stays in the cache for some draws.
+    shared = step * max(1, _SHARED_AT_ONCE // (n * step)) if len(several) > 1 else step
+    for start in range(0, n_resamples, shared):
+        uniform = rng.random((min(shared, n_resamples - start), n))
+        for one, found in zip(several, errors[:, start : start + shared], strict=True):
+            for first in range(0, len(uniform), step):
+                part = slice(first, first + step)
+                gaps = np.abs(one.gaps(uniform[part])).sum(axis=1)
+                found[part] = gaps / (n * one.n_classes)
+        advance(len(uniform))
+    return list(errors)

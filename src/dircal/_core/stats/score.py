@@ -1,37 +1,35 @@
 r"""The score test: whether the loss falls as a linear map leaves the identity.
 
 At the identity the mean loss of the objective has a gradient g and a Hessian H, the information of
-a row. If the labels follow the probabilities, g is zero on average and n H^{-1}, up to the shifts
-that change nothing, is the inverse of its variance: :math:`n\, g^T H^{-1} g` is of the size of the
-number of free parameters. The Hessian does not depend on the labels, so it is factored once.
+a row. If the labels follow the probabilities, g is zero on average and n H^{-1} is the inverse of
+its variance outside of the null space of H: :math:`n\, g^T H^{-1} g` is of the size of the number
+of identifiable parameters. The Hessian does not depend on the labels, so it is factored once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from scipy import linalg, special
+from scipy import linalg, sparse, special
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import Chunk
 from dircal._core.data.simplex import softmax
-from dircal._core.model.objective import Likelihood
 from dircal._core.model.structure import Diagonal, Full, Structure
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.null_resampling import LabelDraws
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["GroupScores", "Scores", "adjust_holm", "scores_at_identity"]
+__all__ = ["GroupScores", "ScoreStatistics", "adjust_holm", "scores_at_identity"]
 
 # Directions that rows say nothing about are held by this much of what they say about others.
 _RIDGE = 1e-9
 # Information below this is rounding: that of a sure row is a difference of numbers near one, times
 # squares of logarithms.
-_ROUNDING = 1e-10
+_LEAST_INFORMATION = 1e-10
 # Beyond this many classes only slopes and intercepts of the classes are tested.
 _MOST_CLASSES_IN_FULL = 30
-# Uniform numbers that are drawn at once.
-_DRAWN_AT_ONCE = 2**20
+# Uniform numbers that are drawn at once: the scores of the rows that move then take some 30 MB.
+_DRAWN_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class GroupScores:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ScoreStatistics:
     """The score statistic, that of each draw of labels (B,), and those of classes and of pairs.
 
     ``freedom`` is the number of parameters that change something.
@@ -57,37 +55,50 @@ class Scores:
 
 
 def scores_at_identity(
-    rows: Rows, n_resamples: int, rng: np.random.Generator, advance: Callable[[int], None]
-) -> Scores:
-    """Score statistics of the rows, and of labels drawn from their probabilities.
+    chunks: Sequence[Chunk],
+    n_resamples: int,
+    rng: np.random.Generator,
+    advance: Callable[[int], None],
+) -> ScoreStatistics:
+    """Score statistics of rows (log-probabilities and labels), and of labels drawn from them.
 
     All labels are drawn for the first chunk of rows, then for the next; ``advance`` is told how
-    many draws of a chunk are done.
+    many draws of a chunk are done. The weights of all chunks sum to one.
     """
-    k, n = rows.n_classes, rows.total_weight
+    k, n = len(chunks[0].scores), sum(len(chunk.labels) for chunk in chunks)
     structure: Structure = Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
-    identity = structure.pack(np.eye(k, k + 1))
-    observed = Likelihood(rows, structure).evaluate_with_hessian(identity)
-    assert observed.hessian is not None
-    drawn = rows.fold(partial(_gradients_of_draws, structure, n_resamples, rng, advance))
-    gradients = np.sqrt(n) * np.vstack([observed.gradient, drawn])
-    factor = _Factor.of(_fix_shifts(observed.hessian, structure.null_directions))
+    gradients = np.zeros((1 + n_resamples, structure.n_params))
+    hessian = np.zeros((structure.n_params, structure.n_params))
+    for chunk in chunks:
+        proba = softmax(chunk.scores.copy())
+        hessian += structure.hessian(proba, chunk.weight, chunk.scores)
+        gradients[1:] += structure.adjoint(proba * chunk.weight, chunk.scores)
+        gradients[1:] -= _drawn_sums(chunk, proba, structure, n_resamples, rng, advance)
+        residual = proba
+        residual[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
+        gradients[0] += structure.adjoint(residual * chunk.weight, chunk.scores)
+    gradients *= np.sqrt(n)
+    factor = _Factor.of(_fix_side_constraints(hessian, structure.null_directions))
     statistics = (factor.whiten(gradients) ** 2).sum(axis=1)
     # Where each entry of [W | b] is among the parameters.
     place = structure.unpack(np.arange(float(structure.n_params))).astype(np.intp)
     slopes, intercepts = np.diagonal(place), place[:, -1]
     members = np.column_stack([slopes, intercepts])
-    blocks = observed.hessian[members[:, :, None], members[:, None, :]]
+    blocks = hessian[members[:, :, None], members[:, None, :]]
     classes = GroupScores(np.arange(k)[:, None], _group_pvalues(blocks, gradients[:, members]))
     pairs = None
     if isinstance(structure, Full) and k > 2:
-        pairs = _scores_of_pairs(place, observed.hessian, gradients)
+        pairs = _scores_of_pairs(place, hessian, gradients)
     freedom = structure.n_params - len(structure.null_directions)
-    return Scores(float(statistics[0]), statistics[1:], freedom, classes, pairs)
+    return ScoreStatistics(float(statistics[0]), statistics[1:], freedom, classes, pairs)
 
 
 def adjust_holm(pvalues: FloatArray) -> FloatArray:
-    """P-values (m,) such that the chance of any below a level is that level, where none is real."""
+    """P-values (m,) adjusted by Holm's step-down method for their number.
+
+    Rejecting those below a level keeps the family-wise error rate, the chance of rejecting any
+    true hypothesis, at or below that level (Holm 1979).
+    """
     order = pvalues.argsort(kind="stable")
     steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
     adjusted = np.empty_like(pvalues)
@@ -95,32 +106,82 @@ def adjust_holm(pvalues: FloatArray) -> FloatArray:
     return adjusted
 
 
-def _gradients_of_draws(
+def _one_hot(labels: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
+    """Weights (k, m) of the rows at their labels."""
+    hot = np.zeros((n_classes, len(labels)))
+    hot[labels, np.arange(len(labels))] = weight
+    return hot
+
+
+def _drawn_sums(
+    chunk: Chunk,
+    proba: FloatArray,
     structure: Structure,
     n_resamples: int,
     rng: np.random.Generator,
     advance: Callable[[int], None],
-    chunk: Chunk,
 ) -> FloatArray:
-    """Gradients (B, p) of a chunk at the identity, with labels drawn from the probabilities."""
-    proba = softmax(chunk.scores.copy())
+    """What the labels of each draw take off the gradient (B, p) at the identity.
+
+    That is what the most probable classes take off, and the changes of the rows that leave these:
+    few rows do.
+    """
+    k, m = proba.shape
     # With one bin for each class, the cell that a row goes to is its class.
     draws = LabelDraws.prepare(proba, equal_width(1, np.dtype(np.float64)))
-    every = np.arange(len(chunk.labels))
-    gradients = np.tile(structure.adjoint(proba * chunk.weight, chunk.scores), (n_resamples, 1))
-    hot = np.zeros_like(proba)
-    step = max(1, _DRAWN_AT_ONCE // len(every))
+    sums = np.tile(
+        structure.adjoint(_one_hot(draws.top_cells, chunk.weight, k), chunk.scores),
+        (n_resamples, 1),
+    )
+    sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
+    step = max(1, _DRAWN_AT_ONCE // m)
     for first in range(0, n_resamples, step):
-        part = gradients[first : first + step]
-        draw, row, cells = draws.departures(rng.random((len(part), len(every))))
-        labels = np.tile(draws.top_cells, (len(part), 1))
-        labels[draw, row] = cells
-        for gradient, drawn in zip(part, labels, strict=True):
-            hot[drawn, every] = chunk.weight
-            gradient -= structure.adjoint(hot, chunk.scores)
-            hot[drawn, every] = 0.0
+        part = sums[first : first + step]
+        draw, row, arrived = draws.departures(rng.random((len(part), m)))
+        moves = _Moves(
+            np.tile(draw, 2),
+            np.tile(row, 2),
+            np.concatenate([arrived, draws.top_cells.take(row)]),
+            np.repeat([1.0, -1.0], len(row)),
+        )
+        part += sum_moves(moves, chunk, len(part))
         advance(len(part))
-    return gradients
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Rows that come to a class (sign 1) or leave it (sign -1) in some draw."""
+
+    draw: IntArray
+    row: IntArray
+    label: IntArray
+    sign: FloatArray
+
+
+def _full_sums(moves: _Moves, chunk: Chunk, n_draws: int) -> FloatArray:
+    """Sums (B, k (k + 1)) of [s, 1] over the rows that move, by draw and class."""
+    k, n_moves = len(chunk.scores), len(moves.row)
+    extended = np.vstack([chunk.scores, np.ones(len(chunk.labels))]).T
+    of_moves = extended.take(moves.row, axis=0)
+    weights = moves.sign * chunk.weight.take(moves.row)
+    groups = moves.draw * k + moves.label
+    # One entry in each row: products with its transpose add up rows by group.
+    grouping = sparse.csr_array(
+        (weights, groups, np.arange(n_moves + 1)), shape=(n_moves, n_draws * k)
+    )
+    sums: FloatArray = grouping.T @ of_moves
+    return sums.reshape(n_draws, -1)
+
+
+def _diagonal_sums(moves: _Moves, chunk: Chunk, n_draws: int) -> FloatArray:
+    """Sums (B, 2k) of the own score, then of ones, over the rows that move."""
+    k = len(chunk.scores)
+    groups = moves.draw * k + moves.label
+    weights = moves.sign * chunk.weight.take(moves.row)
+    own = weights * chunk.scores[moves.label, moves.row]
+    sums = [np.bincount(groups, each, minlength=n_draws * k) for each in (own, weights)]
+    return np.hstack([each.reshape(n_draws, k) for each in sums])
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +194,7 @@ class _Factor:
     @classmethod
     def of(cls, matrix: FloatArray) -> "_Factor":
         """Parameters are scaled first, so that the ridge means the same for each."""
-        diagonal = np.maximum(np.diagonal(matrix), 0.0) + _ROUNDING
+        diagonal = np.maximum(np.diagonal(matrix), 0.0) + _LEAST_INFORMATION
         scale = np.sqrt(diagonal)
         correlation = matrix / scale / scale[:, None]
         np.fill_diagonal(correlation, 1.0)
@@ -149,14 +210,16 @@ class _Factor:
         return white.T
 
 
-def _fix_shifts(matrix: FloatArray, flat: IntArray) -> FloatArray:
-    """The matrix with something to say about shifts that change nothing.
+def _fix_side_constraints(matrix: FloatArray, null_directions: IntArray) -> FloatArray:
+    """An information matrix made invertible along its null directions.
 
-    Gradients have no part along these, so it does not matter what; without, there is no inverse.
+    Adding one number to all entries of a null direction changes no probability, so it has no
+    information and the gradient has no part along it. Whatever is added there leaves the score
+    statistic alone; without it the matrix has no inverse.
     """
     fixed = matrix.copy()
-    for shift in flat:
-        fixed[np.ix_(shift, shift)] += np.diagonal(matrix)[shift].mean()
+    for direction in null_directions:
+        fixed[np.ix_(direction, direction)] += np.diagonal(matrix)[direction].mean()
     return fixed
 
 
@@ -170,7 +233,9 @@ def _scores_of_pairs(place: IntArray, hessian: FloatArray, gradients: FloatArray
     of_classes = np.concatenate([np.diagonal(place), place[:, -1]])
     first, second = np.triu_indices(k, 1)
     members = np.column_stack([place[first, second], place[second, first]])
-    inner = _fix_shifts(hessian[np.ix_(of_classes, of_classes)], np.arange(k, 2 * k)[None])
+    inner = _fix_side_constraints(
+        hessian[np.ix_(of_classes, of_classes)], np.arange(k, 2 * k)[None]
+    )
     factor = _Factor.of(inner)
     # (2k, k (k - 1)) -> (pairs, 2, 2k)
     shared = factor.whiten(hessian[np.ix_(members.ravel(), of_classes)])
@@ -188,7 +253,7 @@ def _group_pvalues(blocks: FloatArray, gradients: FloatArray) -> FloatArray:
     the p-value: with a thousand draws there would be none below one in a thousand, too few for
     allowing for the number of groups.
     """
-    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + _ROUNDING)
+    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + _LEAST_INFORMATION)
     values, vectors = np.linalg.eigh(blocks / scale[:, :, None] / scale[:, None, :])
     parts = np.einsum("bmd,mde->bme", gradients / scale, vectors)
     kept = values > _RIDGE

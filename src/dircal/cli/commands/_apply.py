@@ -9,7 +9,7 @@ from dircal.cli._options import FILE, common_options, output_options, source_opt
 from dircal.cli._output import check_output, print_json, print_lines
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions import Source
+    from dircal.cli._predictions_file import PredictionsFile
     from dircal.cli.tables import AbstractTable
 
 __all__ = ["command"]
@@ -24,7 +24,7 @@ __all__ = ["command"]
 @common_options
 def command(
     map_file: Path,
-    source: "Source",
+    source: "PredictionsFile",
     prefix: str,
     suffix: str,
     output: Path,
@@ -41,7 +41,7 @@ def command(
     import dircal
     from dircal._files import whole_file
     from dircal._progress import Progress
-    from dircal.cli._predictions import open_source
+    from dircal.cli._predictions_file import open_file
     from dircal.cli._selection import columns_of_map
     from dircal.cli.tables import Change, kind_of
 
@@ -51,7 +51,7 @@ def command(
         )
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
-    with open_source(source) as table:
+    with open_file(source) as table:
         columns = columns_of_map(table, source.choice, calibrator)
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
@@ -71,7 +71,7 @@ def command(
 class _Rows:
     """Calibrates chunks and counts their rows."""
 
-    def __init__(self, calibrator: Any, source: "Source", names: list[str]) -> None:
+    def __init__(self, calibrator: Any, source: "PredictionsFile", names: list[str]) -> None:
         import numpy as np
 
         self.count = 0
@@ -85,7 +85,7 @@ class _Rows:
 
     def calibrated(self, chunk: Any, scores: Any) -> Any:
         """Probabilities (m, c) in the order of the columns."""
-        from dircal.cli._predictions import arguments_of, doubt_logits
+        from dircal.cli._predictions_file import arguments_of, doubt_logits
         from dircal.validation import check_values
 
         if self.count == 0 and self._calibrator.input_scale == "logit":

@@ -16,7 +16,7 @@ from dircal.cli._output import print_json, print_lines, print_table, short, show
 
 if TYPE_CHECKING:
     from dircal import Comparison
-    from dircal.cli._predictions import Source
+    from dircal.cli._predictions_file import PredictionsFile
 
 __all__ = ["command"]
 
@@ -34,7 +34,7 @@ _DEFAULT = "temperature,vector,bayesian,dirichlet,isotonic"
 @resampling_options
 @common_options
 def command(
-    source: "Source",
+    source: "PredictionsFile",
     calibrators: str | None,
     folds: int,
     resamples: int,
@@ -47,27 +47,27 @@ def command(
     the difference to no calibration; p is its p-value.
     """
     import dircal
-    from dircal.cli._predictions import read_predictions
+    from dircal.cli._predictions_file import read_rows
 
-    predictions = read_predictions(source)
+    rows = read_rows(source)
     maps = make_calibrators(
         calibrators or _DEFAULT,
         scale=source.scale,
-        n_classes=len(predictions.classes),
-        n_columns=len(predictions.columns),
+        n_classes=len(rows.classes),
+        n_columns=len(rows.columns),
     )
     table = dircal.compare(
         maps,
-        predictions.scores,
-        predictions.labels,
+        rows.scores,
+        rows.labels,
         cv=folds,
         n_resamples=resamples,
         random_state=seed,
-        classes=predictions.classes.tolist(),
+        classes=rows.classes.tolist(),
     )
     if as_json:
-        rows = [asdict(row) for row in table]
-        print_json({"predictions": source.path, "level": table.level, "rows": rows})
+        lines = [asdict(row) for row in table]
+        print_json({"predictions": source.path, "level": table.level, "rows": lines})
     else:
         _show(table)
 

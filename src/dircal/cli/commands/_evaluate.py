@@ -11,7 +11,7 @@ from dircal.cli._output import print_json, print_lines, print_table, short
 
 if TYPE_CHECKING:
     from dircal.cli._evaluation import Evaluation
-    from dircal.cli._predictions import Source
+    from dircal.cli._predictions_file import PredictionsFile
 
 __all__ = ["command"]
 
@@ -34,7 +34,7 @@ __all__ = ["command"]
 @click.pass_context
 def command(
     context: click.Context,
-    source: "Source",
+    source: "PredictionsFile",
     rules: tuple[str, ...],
     resamples: int,
     seed: int,
@@ -45,12 +45,12 @@ def command(
     PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, with a column of true labels.
     """
     gates = [parse_gate(rule) for rule in rules]
-    from dircal.cli._evaluation import check_names, evaluate
-    from dircal.cli._predictions import read_predictions
+    from dircal.cli._evaluation import check_names, evaluate_rows
+    from dircal.cli._predictions_file import read_rows
 
     check_names(gates)
-    predictions = read_predictions(source)
-    found = evaluate(predictions, source.scale, n_resamples=resamples, seed=seed)
+    rows = read_rows(source)
+    found = evaluate_rows(rows, source.scale, n_resamples=resamples, seed=seed)
     values = found.values()
     if as_json:
         print_json(_document(source, found, gates))
@@ -71,7 +71,7 @@ def _show(found: "Evaluation") -> None:
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
 
 
-def _document(source: "Source", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:
+def _document(source: "PredictionsFile", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:
     values = found.values()
     return {
         "predictions": source.path,

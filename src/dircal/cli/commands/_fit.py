@@ -10,7 +10,7 @@ from dircal.cli._options import common_options, output_options, predictions_opti
 from dircal.cli._output import busy, check_output, print_json, print_lines
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions import Predictions, Source
+    from dircal.cli._predictions_file import FileRows, PredictionsFile
 
 __all__ = ["command"]
 
@@ -37,7 +37,7 @@ __all__ = ["command"]
 @output_options("Where to write the map, as JSON.")
 @common_options
 def command(
-    source: "Source",
+    source: "PredictionsFile",
     calibrator: str,
     options: tuple[str, ...],
     output: Path,
@@ -51,59 +51,47 @@ def command(
     names others.
     """
     import dircal
-    from dircal.cli._predictions import read_predictions
+    from dircal.cli._predictions_file import read_rows
 
     check_output(output, force=force, inputs=[source.path])
-    predictions = read_predictions(source)
-    with busy(f"Fitting {len(predictions.labels):,} rows"):
-        fitted = _fit(source, predictions, calibrator, options)
-        losses = _losses(source, predictions, fitted)
+    rows = read_rows(source)
+    with busy(f"Fitting {len(rows.labels):,} rows"):
+        fitted = _fit(source, rows, calibrator, options)
+        losses = _losses(source, rows, fitted)
     dircal.save(fitted, output)
     if as_json:
-        print_json(_document(predictions, fitted, losses, output))
+        print_json(_document(rows, fitted, losses, output))
     else:
-        print_lines(_sentences(predictions, fitted, losses, output))
+        print_lines(_sentences(rows, fitted, losses, output))
 
 
-def _fit(source: "Source", predictions: "Predictions", name: str, options: tuple[str, ...]) -> Any:
+def _fit(source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[str, ...]) -> Any:
     import numpy as np
 
     calibrator = make_calibrator(
         name,
         scale=source.scale,
-        n_classes=len(predictions.classes),
-        n_columns=len(predictions.columns),
-        classes=predictions.classes.tolist(),
+        n_classes=len(rows.classes),
+        n_columns=len(rows.columns),
+        classes=rows.classes.tolist(),
         options=options,
     )
-    calibrator.fit(predictions.scores, predictions.labels, predictions.weights)
-    if not predictions.is_array:
+    calibrator.fit(rows.scores, rows.labels, rows.weights)
+    if not rows.is_array:
         # What a data frame would have told: `apply` finds the columns by it.
-        calibrator.feature_names_in_ = np.array(predictions.columns, dtype=object)
+        calibrator.feature_names_in_ = np.array(rows.columns, dtype=object)
     return calibrator
 
 
-def _losses(
-    source: "Source", predictions: "Predictions", fitted: Any
-) -> tuple[float, float] | None:
+def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[float, float] | None:
     """Mean log-loss of the fitting rows before and after; None for a single column."""
-    from dircal.metrics import log_loss
+    from dircal.metrics import log_loss_of
 
-    if len(predictions.columns) == 1:
+    if len(rows.columns) == 1:
         return None
-    before, after = (
-        log_loss(
-            predictions.labels,
-            proba,
-            sample_weight=predictions.weights,
-            classes=fitted.classes_,
-        )
-        for proba in (
-            predictions.probabilities(source.scale),
-            fitted.predict_proba(predictions.scores),
-        )
-    )
-    return before, after
+    before = rows.predictions(source.scale)
+    after = before.with_probabilities(fitted.predict_proba(rows.scores))
+    return log_loss_of(before), log_loss_of(after)
 
 
 def _name_of(fitted: Any) -> str:
@@ -116,37 +104,37 @@ def _name_of(fitted: Any) -> str:
 
 
 def _sentences(
-    predictions: "Predictions", fitted: Any, losses: tuple[float, float] | None, output: Path
+    rows: "FileRows", fitted: Any, losses: tuple[float, float] | None, output: Path
 ) -> list[str]:
-    n, k = len(predictions.labels), len(fitted.classes_)
-    lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(predictions)]
+    n, k = len(rows.labels), len(fitted.classes_)
+    lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(rows)]
     if losses is not None:
         lines.append(f"Log-loss of these rows: {losses[0]:.4f} before, {losses[1]:.4f} after.")
     return [*lines, f"Written to {output}."]
 
 
-def _columns(predictions: "Predictions") -> str:
-    labels = predictions.classes[-len(predictions.columns) :].tolist()
+def _columns(rows: "FileRows") -> str:
+    labels = rows.classes[-len(rows.columns) :].tolist()
     pairs = [
         name if name == str(label) else f"{name} = {label}"
-        for name, label in zip(predictions.columns, labels, strict=True)
+        for name, label in zip(rows.columns, labels, strict=True)
     ]
     more = f" and {len(pairs) - 12} more" if len(pairs) > 12 else ""
     return f"Columns: {', '.join(pairs[:12])}{more}."
 
 
 def _document(
-    predictions: "Predictions", fitted: Any, losses: tuple[float, float] | None, output: Path
+    rows: "FileRows", fitted: Any, losses: tuple[float, float] | None, output: Path
 ) -> dict[str, Any]:
     before, after = losses or (None, None)
     return {
         "output": output,
         "calibrator": type(fitted).__name__,
         "choice": getattr(fitted, "choice_", None),
-        "rows": len(predictions.labels),
+        "rows": len(rows.labels),
         "classes": fitted.classes_,
-        "columns": predictions.columns,
-        "column_classes": predictions.classes[-len(predictions.columns) :],
+        "columns": rows.columns,
+        "column_classes": rows.classes[-len(rows.columns) :],
         "log_loss_before": before,
         "log_loss_after": after,
     }

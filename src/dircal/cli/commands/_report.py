@@ -16,7 +16,7 @@ from dircal.cli._options import (
 from dircal.cli._output import check_output, print_json, print_lines
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions import Source
+    from dircal.cli._predictions_file import PredictionsFile
 
 __all__ = ["command"]
 
@@ -33,7 +33,7 @@ __all__ = ["command"]
 @output_options("Where to write the page, as HTML.")
 @common_options
 def command(
-    source: "Source",
+    source: "PredictionsFile",
     calibrators: str | None,
     folds: int,
     title: str | None,
@@ -49,22 +49,22 @@ def command(
     what calibration would change.
     """
     import dircal
-    from dircal.cli._predictions import read_predictions
+    from dircal.cli._predictions_file import read_rows
 
     check_output(output, force=force, inputs=[source.path])
-    predictions = read_predictions(source)
+    rows = read_rows(source)
     maps = calibrators and make_calibrators(
         calibrators,
         scale=source.scale,
-        n_classes=len(predictions.classes),
-        n_columns=len(predictions.columns),
+        n_classes=len(rows.classes),
+        n_columns=len(rows.columns),
     )
     report = dircal.Report.from_predictions(
-        predictions.labels,
-        predictions.scores,
+        rows.labels,
+        rows.scores,
         calibrators=maps,
-        classes=predictions.classes.tolist(),
-        sample_weight=predictions.weights,
+        classes=rows.classes.tolist(),
+        sample_weight=rows.weights,
         input_scale=source.scale,
         cv=folds,
         n_resamples=resamples,
@@ -74,6 +74,6 @@ def command(
     )
     report.to_html(output)
     if as_json:
-        print_json({"output": output, "rows": len(predictions.labels)})
+        print_json({"output": output, "rows": len(rows.labels)})
     else:
-        print_lines([f"{len(predictions.labels):,} rows, written to {output}."])
+        print_lines([f"{len(rows.labels):,} rows, written to {output}."])

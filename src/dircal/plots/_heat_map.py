@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.plots._names_base import drawn
-from dircal.plots._style_base import new_figure
+from dircal.plots._names import drawn
+from dircal.plots._style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,24 +1,23 @@
 """What chance alone does to a calibration error, and the error that was observed."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference import CalibrationTest, calibration_test
-from dircal.inference._calibration_test import Statistic
-from dircal.metrics._bins_base import Binning, Strategy
+from dircal.inference import CalibrationTest, Statistic, calibration_test
+from dircal.metrics import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._style_base import BAR, GAP, PALETTE, count_on, house_style, one_axes
+from dircal.plots._style import BAR, GAP, PALETTE, count_on, house_style, one_axes
 from dircal.validation import check_integer
 
-__all__ = ["TestDisplay"]
+__all__ = ["CalibrationTestDisplay"]
 
 _NAMES = {"confidence_ece": "confidence-ECE", "classwise_ece": "classwise-ECE"}
 
 
-class TestDisplay(AbstractDisplay):
+class CalibrationTestDisplay(AbstractDisplay):
     """The calibration test: the observed error among those of a calibrated model.
 
     Make it with `from_predictions` or `from_test`.
@@ -48,18 +47,17 @@ class TestDisplay(AbstractDisplay):
 
     Examples
     --------
-    >>> from dircal.plots import TestDisplay
+    >>> from dircal.plots import CalibrationTestDisplay
     >>> y_prob = [[0.9, 0.1]] * 50
     >>> y_true = [0] * 25 + [1] * 25
-    >>> display = TestDisplay.from_predictions(y_true, y_prob, n_resamples=200, random_state=0)
+    >>> display = CalibrationTestDisplay.from_predictions(
+    ...     y_true, y_prob, n_resamples=200, random_state=0
+    ... )
     >>> sum(display.frame()["count"])
     200
     >>> print(display.plot().line_.get_label())
     observed 0.4000
     """
-
-    # It is no class of tests, whatever its name tells pytest.
-    __test__: ClassVar[bool] = False
 
     title = "Could the calibration error be chance?"
     how_to_read = (
@@ -112,7 +110,7 @@ class TestDisplay(AbstractDisplay):
 
         Returns
         -------
-        display : TestDisplay
+        display : CalibrationTestDisplay
             Ready to be drawn.
         """
         test = calibration_test(
@@ -141,7 +139,7 @@ class TestDisplay(AbstractDisplay):
 
         Returns
         -------
-        display : TestDisplay
+        display : CalibrationTestDisplay
             Ready to be drawn.
         """
         check_integer("n_bars", n_bars, at_least=1)
@@ -184,7 +182,7 @@ class TestDisplay(AbstractDisplay):
 
         Returns
         -------
-        self : TestDisplay
+        self : CalibrationTestDisplay
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
         columns, test = self.frame(), self.test

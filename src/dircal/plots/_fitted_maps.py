@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.data.simplex import softmax
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator
 from dircal.maps import AbstractParameters, CanonicalParameters
 
 __all__ = ["apply_map", "canonical_of", "check_map", "classes_of", "probabilities_of"]

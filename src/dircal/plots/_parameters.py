@@ -7,7 +7,8 @@ import numpy as np
 
 from dircal.maps import CanonicalParameters
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._heat_base import (
+from dircal.plots._fitted_maps import canonical_of, check_map, classes_of
+from dircal.plots._heat_map import (
     LEGIBLE,
     draw_list,
     draw_matrix,
@@ -15,9 +16,8 @@ from dircal.plots._heat_base import (
     label_classes,
     matrix_size,
 )
-from dircal.plots._maps_base import canonical_of, check_map, classes_of
-from dircal.plots._names_base import drawn, names_of
-from dircal.plots._style_base import SHARES, STRENGTHS, house_style
+from dircal.plots._names import drawn, names_of
+from dircal.plots._style import SHARES, STRENGTHS, house_style
 
 __all__ = ["ParametersDisplay"]
 

@@ -4,30 +4,47 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from dircal import metrics
-from dircal._typing import ArrayLike
+from dircal.metrics import RECORDS, Measure, Predictions, Summed, Table, measures_in
 from dircal.validation import check_integer, check_number
 
-__all__ = ["Measure", "check_drawing", "check_measure", "check_measure_with_interval"]
+__all__ = [
+    "ChosenMeasure",
+    "check_drawing",
+    "check_measure",
+    "check_measure_with_interval",
+    "default_measures",
+]
 
 # What every measure takes; the rest are its own options.
 _COMMON = ("y_true", "y_prob", "sample_weight", "classes")
 
 
 @dataclass(frozen=True)
-class Measure:
+class ChosenMeasure:
     """A measure with its options."""
 
-    name: str
-    function: Callable[..., float]
-    options: dict[str, Any]
+    record: Measure
+    options: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, y_true: ArrayLike, y_prob: ArrayLike, **more: Any) -> float:
-        value = self.function(y_true, y_prob, **self.options, **more)
+    @property
+    def name(self) -> str:
+        """Name of the measure."""
+        return self.record.name
+
+    @property
+    def label(self) -> str:
+        """Name of the measure with its options."""
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.name}({options})" if options else self.name
+
+    def value(self, predictions: Predictions) -> float:
+        """The measure of checked predictions."""
+        value = self.record.of_predictions(predictions, **self.options)
         if not isinstance(value, numbers.Real):
             raise ValueError(
                 f"`metric` is {self.name}, which gives no number but a {type(value).__name__}. "
@@ -40,24 +57,18 @@ class Measure:
             )
         return float(value)
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All options, those not given with their defaults."""
-        parameters = inspect.signature(self.function).parameters
-        return {name: parameter.default for name, parameter in parameters.items()} | self.options
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether drawing rows again tells how sure we may be; not of the largest of many gaps."""
-        return self.function is not metrics.maximum_calibration_error
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether large values are good."""
-        return self.function is metrics.accuracy
+    def sums(self, predictions: Predictions) -> Summed:
+        """What rows add to the sums that it is a function of."""
+        assert self.record.sums is not None
+        return self.record.sums(predictions, **self.options)
 
 
-def check_measure(metric: object) -> Measure:
+def default_measures(table: Table) -> list[ChosenMeasure]:
+    """The measures that a table shows where the user names none."""
+    return [ChosenMeasure(record) for record in measures_in(table)]
+
+
+def check_measure(metric: object) -> ChosenMeasure:
     """A measure from its name, from the function, or from a `functools.partial` of it."""
     options: dict[str, Any] = {}
     function: Any = metric
@@ -69,7 +80,7 @@ def check_measure(metric: object) -> Measure:
             )
         function, options = metric.func, dict(metric.keywords)
     if isinstance(function, str):
-        function = getattr(metrics, function) if function in metrics.__all__ else None
+        function = _function_called(function)
     if not inspect.isfunction(function) or not {*_COMMON} <= {*_parameters(function)}:
         raise ValueError(
             "`metric` must be a measure of dircal.metrics or its name, or a function (y_true, "
@@ -77,17 +88,25 @@ def check_measure(metric: object) -> Measure:
             "Pass for example 'log_loss'."
         )
     _check_options(function, options)
-    return Measure(function.__name__, function, options)
+    record = RECORDS.get(function.__name__)
+    if record is None or record.function is not function:
+        record = Measure(function, partial(_call, function), function.__name__, "")
+    return ChosenMeasure(record, options)
 
 
-def check_measure_with_interval(metric: object) -> Measure:
+def _function_called(name: str) -> Any:
+    """A measure, or anything else that `dircal.metrics` publishes; None if there is none."""
+    if name in RECORDS:
+        return RECORDS[name].function
+    return getattr(metrics, name) if name in metrics.__all__ else None
+
+
+def check_measure_with_interval(metric: object) -> ChosenMeasure:
     """The same, if drawing rows again tells something about it."""
     measure = check_measure(metric)
-    if not measure.has_interval:
+    if measure.record.interval is None:
         raise ValueError(
-            f"`metric` is {measure.name}, the largest of many gaps, which has no interval. "
-            "It is mostly that of the bin with the fewest rows, and drawing rows again makes it "
-            "larger still, whatever the truth. Use 'confidence_ece' or 'classwise_ece'."
+            f"`metric` is {measure.name}, which has no interval. {measure.record.why_no_interval}"
         )
     return measure
 
@@ -96,6 +115,17 @@ def check_drawing(level: float, n_resamples: int) -> None:
     """Refuse a level that is none, and too few draws."""
     check_number("level", level, above=0.0, below=1.0)
     check_integer("n_resamples", n_resamples, at_least=100)
+
+
+def _call(function: Callable[..., float], predictions: Predictions, **options: Any) -> float:
+    """A function of the user's own, which wants arrays as users have them."""
+    return function(
+        predictions.y_true,
+        predictions.probabilities,
+        sample_weight=predictions.sample_weight,
+        classes=predictions.column_classes,
+        **options,
+    )
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.plots._curves_base import Curve
+from dircal.plots._reliability_curves import Curve
 
 __all__ = ["check_curve", "curves_from_frame"]
 

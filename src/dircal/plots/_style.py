@@ -105,11 +105,11 @@ def house_style() -> Iterator[None]:
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from dircal.plots import PassedDisplay, house_style
+    >>> from dircal.plots import PassRateDisplay, house_style
     >>> with house_style():
     ...     figure, panels = plt.subplots(1, 2, layout="constrained")
     >>> for panel, share in zip(panels, (0.6, 0.7)):
-    ...     display = PassedDisplay.from_shares({"Dirichlet": share}, 100).plot(panel)
+    ...     display = PassRateDisplay.from_shares({"Dirichlet": share}, 100).plot(panel)
     """
     try:
         import matplotlib as mpl

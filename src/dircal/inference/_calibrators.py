@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from dircal.calibrators._base import AbstractCalibrator
-from dircal.inference._comparison_base import UNCALIBRATED
-from dircal.selection._base import check_calibrator
+from dircal.calibrators import AbstractCalibrator
+from dircal.selection import check_calibrator
 from dircal.validation import show
 
-__all__ = ["agree_on_classes", "check_calibrators"]
+__all__ = ["UNCALIBRATED", "agree_on_classes", "check_calibrators"]
+
+UNCALIBRATED = "uncalibrated"
+"""Name of the predictions as they are."""
 
 
 def check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:

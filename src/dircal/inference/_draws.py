@@ -5,10 +5,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dircal._core.stats.confidence import ConfidenceDistribution, OfAbsoluteGaps, OfMean, OfShifted
+from dircal._core.stats.bootstrap import total_sums
+from dircal._core.stats.confidence import (
+    AbsoluteSumInversion,
+    BCaBootstrap,
+    BiasShiftedBootstrap,
+    ConfidenceDistribution,
+)
 from dircal._typing import FloatArray
+from dircal.metrics import IntervalRule, Summed
 
-__all__ = ["Draws", "GapDraws", "MeanDraws", "OtherDraws"]
+__all__ = ["Draws", "OtherDraws", "draws_of_sums"]
 
 
 class Draws(Protocol):
@@ -24,6 +31,16 @@ class Draws(Protocol):
         """The confidence of this value less that of the ``other``, in one way or in several."""
 
 
+def draws_of_sums(rule: IntervalRule, summed: Summed, sums: FloatArray) -> Draws:
+    """Draws of a measure from its sums (B, c) over the rows of each draw."""
+    if rule is IntervalRule.BCA:
+        return MeanDraws(summed.read(sums)[:, 0], summed.terms.dense[0])
+    observed, drawn = summed.read(total_sums(summed.terms)), summed.read(sums)
+    if rule is IntervalRule.ABSOLUTE_SUM:
+        return GapDraws(observed, drawn)
+    return OtherDraws(drawn[:, 0], float(observed[0]))
+
+
 @dataclass(frozen=True, eq=False)
 class MeanDraws:
     """Draws (B,) of the mean of what rows lose (n,)."""
@@ -33,7 +50,7 @@ class MeanDraws:
 
     def confidence(self) -> ConfidenceDistribution:
         """Corrected for bias and skewness."""
-        return OfMean(self.values, self.losses)
+        return BCaBootstrap(self.values, self.losses)
 
     def without_bias(self, value: float) -> float:
         """A mean has none."""
@@ -41,7 +58,7 @@ class MeanDraws:
 
     def differences(self, other: "MeanDraws") -> list[ConfidenceDistribution]:
         """A difference of means is the mean of differences."""
-        return [OfMean(self.values - other.values, self.losses - other.losses)]
+        return [BCaBootstrap(self.values - other.values, self.losses - other.losses)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +70,7 @@ class GapDraws:
 
     def confidence(self) -> ConfidenceDistribution:
         """Corrected for what chance adds to absolute values."""
-        return OfAbsoluteGaps(self.gaps, self.drawn - self.gaps)
+        return AbsoluteSumInversion(self.gaps, self.drawn - self.gaps)
 
     def without_bias(self, value: float) -> float:
         """The error for which the measured one is the median."""
@@ -70,7 +87,7 @@ class GapDraws:
             for mine, others in ((self.drawn, other.drawn), (self.gaps, other.gaps))
         )
         bias = float(drawn.mean() - measured)
-        return [OfShifted(drawn, bias), OfShifted(drawn, 2.0 * bias)]
+        return [BiasShiftedBootstrap(drawn, bias), BiasShiftedBootstrap(drawn, 2.0 * bias)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +99,7 @@ class OtherDraws:
 
     def confidence(self) -> ConfidenceDistribution:
         """Shifted so that the draws surround the value."""
-        return OfShifted(self.values, float(self.values.mean()) - self.value)
+        return BiasShiftedBootstrap(self.values, float(self.values.mean()) - self.value)
 
     def without_bias(self, value: float) -> float:
         """Nothing is known of it."""

@@ -8,16 +8,16 @@ import numpy as np
 
 from dircal._typing import ArrayLike
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
-from dircal.plots._names_base import drawn
-from dircal.plots._style_base import colours_of, house_style, one_axes
-from dircal.plots._tables_base import check_mapping, shares_of
+from dircal.plots._names import drawn
+from dircal.plots._results import check_mapping, shares_of
+from dircal.plots._style import colours_of, house_style, one_axes
 from dircal.validation import check_integer, check_number
 
-__all__ = ["PassedDisplay"]
+__all__ = ["PassRateDisplay"]
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassRate:
     """The share of tests that one method passed."""
 
     name: str
@@ -25,7 +25,7 @@ class Passed:
     n_tests: int
 
 
-class PassedDisplay(AbstractDisplay):
+class PassRateDisplay(AbstractDisplay):
     """Bars with the share of calibration tests that each method passed.
 
     Make it with `from_pvalues` or `from_shares`.
@@ -56,8 +56,8 @@ class PassedDisplay(AbstractDisplay):
 
     Examples
     --------
-    >>> from dircal.plots import PassedDisplay
-    >>> display = PassedDisplay.from_pvalues({"none": [0.01, 0.2], "Dirichlet": [0.3, 0.4]})
+    >>> from dircal.plots import PassRateDisplay
+    >>> display = PassRateDisplay.from_pvalues({"none": [0.01, 0.2], "Dirichlet": [0.3, 0.4]})
     >>> display.frame()
     {'method': ['Dirichlet', 'none'], 'share': [1.0, 0.5], 'n_tests': [2, 2]}
     >>> display.plot().ax_.get_xlabel()
@@ -70,7 +70,7 @@ class PassedDisplay(AbstractDisplay):
         "reaches the dashed line: a few tests fail by chance."
     )
 
-    def __init__(self, methods: list[Passed], alpha: float) -> None:
+    def __init__(self, methods: list[PassRate], alpha: float) -> None:
         self.methods = methods
         self.alpha = alpha
 
@@ -87,7 +87,7 @@ class PassedDisplay(AbstractDisplay):
 
         Returns
         -------
-        display : PassedDisplay
+        display : PassRateDisplay
             Ready to be drawn.
         """
         check_number("alpha", alpha, above=0.0, below=1.0)
@@ -95,7 +95,7 @@ class PassedDisplay(AbstractDisplay):
         results = []
         for name, values in given.items():
             numbers = shares_of("pvalues", name, values)
-            results.append(Passed(name, float(np.mean(numbers > alpha)), len(numbers)))
+            results.append(PassRate(name, float(np.mean(numbers > alpha)), len(numbers)))
         return cls(_best_first(results), alpha)
 
     @classmethod
@@ -113,14 +113,14 @@ class PassedDisplay(AbstractDisplay):
 
         Returns
         -------
-        display : PassedDisplay
+        display : PassRateDisplay
             Ready to be drawn.
         """
         check_integer("n_tests", n_tests, at_least=1)
         check_number("alpha", alpha, above=0.0, below=1.0)
         given = check_mapping("shares", shares, "its share")
         results = [
-            Passed(name, float(shares_of("shares", name, [share])[0]), n_tests)
+            PassRate(name, float(shares_of("shares", name, [share])[0]), n_tests)
             for name, share in given.items()
         ]
         return cls(_best_first(results), alpha)
@@ -149,7 +149,7 @@ class PassedDisplay(AbstractDisplay):
 
         Returns
         -------
-        self : PassedDisplay
+        self : PassRateDisplay
             With the Axes as ``ax_``, the figure as ``figure_`` and the bars.
         """
         n = len(self.methods)
@@ -176,5 +176,5 @@ class PassedDisplay(AbstractDisplay):
         return self
 
 
-def _best_first(results: list[Passed]) -> list[Passed]:
+def _best_first(results: list[PassRate]) -> list[PassRate]:
     return sorted(results, key=lambda one: (-one.share, one.name))

@@ -13,13 +13,21 @@ from dircal.calibrators import IdentityCalibrator
 from dircal.cli._selection import Choice, column_called, columns_of_classes
 from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
 from dircal.exceptions import DircalWarning, warn
-from dircal.validation import ROW_SUM_TOLERANCE, Arguments, as_labels, check_values, check_weight
+from dircal.metrics import Predictions
+from dircal.validation import (
+    ROW_SUM_TOLERANCE,
+    Arguments,
+    as_labels,
+    check_fit,
+    check_values,
+    check_weight,
+)
 
-__all__ = ["Predictions", "Source", "arguments_of", "open_source", "read_predictions"]
+__all__ = ["FileRows", "PredictionsFile", "arguments_of", "open_file", "read_rows"]
 
 
 @dataclass(frozen=True)
-class Source:
+class PredictionsFile:
     """Where the predictions are, in the words of the command line."""
 
     path: Path
@@ -31,7 +39,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Predictions:
+class FileRows:
     """What a file holds.
 
     ``scores`` (n, c) with the names of their ``columns``; ``classes`` are the labels of these, or
@@ -46,27 +54,30 @@ class Predictions:
     weights: FloatArray | None
     is_array: bool
 
-    def probabilities(self, scale: InputScale) -> FloatArray:
-        """Probabilities (n, k) in the sorted order of the labels, whatever the scale."""
+    def predictions(self, scale: InputScale) -> Predictions:
+        """The rows as measures take them: checked probabilities, whatever the scale."""
         if len(self.columns) == 1:
             raise ValueError(
                 f"one column of scores was chosen, {self.columns[0]!r}, but measures need one for "
                 "each class. Choose both."
             )
-        identity = IdentityCalibrator(input_scale=scale, classes=self.classes.tolist())
-        return identity.fit(self.scores, self.labels, self.weights).predict_proba(self.scores)
+        classes = self.classes.tolist()
+        data = check_fit(self.scores, self.labels, self.weights, classes=classes, input_scale=scale)
+        identity = IdentityCalibrator(input_scale=scale)._fit_checked(data)
+        proba = identity._predict_checked(data)
+        return Predictions.of_checked(data).with_probabilities(proba)
 
 
-def open_source(source: Source) -> AbstractTable:
-    """The file of a source."""
+def open_file(source: PredictionsFile) -> AbstractTable:
+    """The file of predictions, opened."""
     is_archive = source.path.suffix.lower() == ".npz"
     array = source.choice.columns if is_archive else None
     return open_table(source.path, delimiter=source.delimiter, array=array)
 
 
-def read_predictions(source: Source) -> Predictions:
+def read_rows(source: PredictionsFile) -> FileRows:
     """Labels first, since they tell which columns are the scores, then the scores."""
-    with open_source(source) as table:
+    with open_file(source) as table:
         aside = []
         is_array = table.score_columns is not None
         if is_array and source.label.endswith(".npy") and source.label not in table.names:
@@ -87,10 +98,10 @@ def read_predictions(source: Source) -> Predictions:
             check_values(scores, weights, source.scale, arguments_of(source, names, places))
         if source.scale == "logit":
             doubt_logits(scores, source, "Leave --scale logit out if they are.")
-        return Predictions(scores, names, chosen.classes, labels, weights, is_array)
+        return FileRows(scores, names, chosen.classes, labels, weights, is_array)
 
 
-def arguments_of(source: Source, names: list[str], row: Callable[[int], str]) -> Arguments:
+def arguments_of(source: PredictionsFile, names: list[str], row: Callable[[int], str]) -> Arguments:
     """How the door speaks of the numbers of a file."""
     return Arguments(
         scores=str(source.path),
@@ -174,7 +185,7 @@ def _refuse_missing(
         )
 
 
-def doubt_logits(scores: AnyFloatArray, source: Source, fix: str) -> None:
+def doubt_logits(scores: AnyFloatArray, source: PredictionsFile, fix: str) -> None:
     """Say so where what is taken for logits looks like probabilities."""
     within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
     if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:

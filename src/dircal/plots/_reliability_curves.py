@@ -1,25 +1,25 @@
 """Reliability curves: computed from predictions, drawn as bars."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from dircal._core.stats.bands import consistency_band
-from dircal._core.stats.bins import Bins, BinTable
+from dircal._core.stats.null_resampling import BinChance, bin_chances
 from dircal._typing import FloatArray
-from dircal.metrics._base import Predictions
-from dircal.metrics._bins_base import (
-    Binning,
-    Curves,
-    Strategy,
-    class_curves,
-    confidence_curves,
-    tabulate_all,
+from dircal.metrics import (
+    BinRule,
+    BinTable,
+    ClassCurves,
+    ConfidenceCurve,
+    ConfidenceRows,
+    Predictions,
+    tabulate_rows,
 )
 from dircal.plots._base import Frame, make_frame
-from dircal.plots._style_base import BAR, GAP, GREY, INK
+from dircal.plots._style import BAR, GAP, GREY, INK
 from dircal.validation import check_number, check_option
 
 if TYPE_CHECKING:
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GAP_WIDTH",
-    "BinOptions",
     "Counts",
     "Curve",
     "check_level",
-    "class_tables",
     "confidence_curve",
-    "curve_from",
+    "confidence_curve_from_confidence",
     "curves_frame",
     "curves_of_classes",
     "draw_curve",
@@ -48,15 +46,6 @@ GAP_WIDTH = 0.3
 # Height of the strip of counts and of the space above it, in units of the frequency.
 _STRIP = 0.2
 _SPACE = 0.06
-
-
-@dataclass(frozen=True)
-class BinOptions:
-    """How rows are put into bins, as in the measures."""
-
-    n_bins: int
-    strategy: Strategy
-    binning: Binning
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,72 +78,60 @@ def check_level(level: float | None) -> None:
 
 
 def confidence_curve(
-    predictions: Predictions, options: BinOptions, level: float | None, name: str
+    predictions: Predictions, rule: BinRule, level: float | None, name: str
 ) -> Curve:
-    """The curve of the largest probabilities."""
-    dtype = predictions.data.inputs.dtype
-    weighted = predictions.data.sample_weight is not None
-    return curve_from(
-        list(confidence_curves(predictions)), dtype, options, None if weighted else level, name
-    )
+    """The curve of the largest probabilities; there is no band with weights."""
+    table = predictions.table(ConfidenceCurve(), rule)
+    if level is None or predictions.sample_weight is not None:
+        return _read_table(table, 0, name)
+    [chances] = predictions.chances(ConfidenceCurve(), rule)
+    return _read_table(table, 0, name, chances, level)
 
 
-def curve_from(
-    parts: list[Curves],
-    dtype: np.dtype[Any],
-    options: BinOptions,
-    level: float | None,
-    name: str,
+def confidence_curve_from_confidence(
+    rows: ConfidenceRows, rule: BinRule, level: float | None, name: str
 ) -> Curve:
-    """The curve of some rows of confidences."""
-    table = tabulate_all(
-        lambda: iter(parts), dtype, options.n_bins, options.strategy, options.binning
-    )
-    values = np.concatenate([part.values for part in parts], axis=1)
-    return _read_table(table, 0, name, _band(values, table.bins, level))
-
-
-def class_tables(predictions: Predictions, options: BinOptions) -> BinTable:
-    """The table of all classes."""
-    return tabulate_all(
-        lambda: class_curves(predictions),
-        predictions.data.inputs.dtype,
-        options.n_bins,
-        options.strategy,
-        options.binning,
-    )
+    """The same where only the largest probabilities are known."""
+    table = tabulate_rows(rows, ConfidenceCurve(), rule)
+    if level is None or rows.sample_weight is not None:
+        return _read_table(table, 0, name)
+    values = np.concatenate([block.confidence for block in rows])
+    [chances] = bin_chances(values[None], table.bins)
+    return _read_table(table, 0, name, chances, level)
 
 
 def curves_of_classes(
     predictions: Predictions,
-    table: BinTable,
+    rule: BinRule,
     chosen: list[int],
     names: Iterable[str],
     level: float | None,
 ) -> list[Curve]:
     """Curves of the classes at the positions ``chosen``, with bands of these only."""
+    table = predictions.table(ClassCurves(), rule)
+    pairs = list(zip(chosen, names, strict=True))
+    if level is None or predictions.sample_weight is not None:
+        return [_read_table(table, j, name) for j, name in pairs]
     own = len(table.edges) > 1
     bins = replace(table.bins, edges=table.edges[chosen]) if own else table.bins
-    weighted = predictions.data.sample_weight is not None
     values = np.concatenate([block.proba[chosen] for block in predictions], axis=1)
-    low, high = _band(values, bins, None if weighted else level)
     return [
-        _read_table(table, j, name, (low[[i]], high[[i]]))
-        for i, (j, name) in enumerate(zip(chosen, names, strict=True))
+        _read_table(table, j, name, chances, level)
+        for (j, name), chances in zip(pairs, bin_chances(values, bins), strict=True)
     ]
 
 
-def _band(values: FloatArray, bins: Bins, level: float | None) -> tuple[FloatArray, FloatArray]:
-    if level is not None:
-        return consistency_band(values, bins, level)
-    nothing = np.full((len(values), bins.n_bins), np.nan)
-    return nothing, nothing
-
-
-def _read_table(table: BinTable, j: int, name: str, band: tuple[FloatArray, FloatArray]) -> Curve:
+def _read_table(
+    table: BinTable,
+    j: int,
+    name: str,
+    chances: Sequence[BinChance] = (),
+    level: float = 0.5,
+) -> Curve:
+    """One curve of a table; without chances there is no band."""
     edges = table.edges[j if len(table.edges) > 1 else 0]
     rows = (table.count[j], table.mean_predicted[j], table.frequency[j])
-    return Curve(name, edges, *rows, band[0][0], band[1][0])
+    return Curve(name, edges, *rows, *consistency_band(chances, table.bins.n_bins, level))
 
 
 def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:

@@ -1,20 +1,17 @@
 """Rows drawn again, with replacement, for several measures of several predictions at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from dircal._core.stats.bootstrap import bootstrap_sums
 from dircal._core.stats.confidence import ConfidenceDistribution, interval_of, two_sided
 from dircal._progress import Progress
-from dircal._typing import ArrayLike, LabelArray
-from dircal.inference._draws_base import Draws, OtherDraws
-from dircal.inference._measure_base import Measure
-from dircal.inference._sums_base import BUILDERS, Summed
-from dircal.metrics._base import read_predictions
+from dircal._threads import limited_blas
+from dircal.inference._chosen_measure import ChosenMeasure
+from dircal.inference._draws import Draws, OtherDraws, draws_of_sums
+from dircal.metrics import IntervalRule, Predictions, Summed
 
 __all__ = ["Difference", "Range", "difference_of", "draw_together", "range_of"]
 
@@ -38,35 +35,32 @@ class Difference:
 
 
 def draw_together(
-    measures: Sequence[Measure],
-    y_true: ArrayLike,
-    predictions: Sequence[ArrayLike],
-    classes: Iterable[Any] | None,
+    measures: Sequence[ChosenMeasure],
+    several: Sequence[Predictions],
     n_resamples: int,
     rng: np.random.Generator,
 ) -> list[list[Draws]]:
-    """Draws of every measure for each of the ``predictions``, all of the same rows.
+    """Draws of every measure for each of ``several`` predictions, all of the same rows.
 
     Measures that are sums over rows are summed; others are called for every draw, with the number
     of times that a row was drawn as its weight.
     """
     seed = int(rng.integers(2**63))
-    checked = [read_predictions(y_true, y_prob, None, classes) for y_prob in predictions]
-    summed: list[Summed] = [
-        BUILDERS[measure.function](one, measure.settings)
-        for one in checked
+    summed = [
+        (measure.record.interval, measure.sums(one))
+        for one in several
         for measure in measures
-        if measure.function in BUILDERS
+        if measure.record.sums is not None
     ]
-    drawn = iter(_draw_sums(summed, n_resamples, np.random.default_rng(seed)))
+    drawn = _draw_sums(summed, n_resamples, np.random.default_rng(seed))
     return [
         [
             next(drawn)
-            if measure.function in BUILDERS
-            else _by_weights(measure, y_true, y_prob, one.data.column_classes, n_resamples, seed)
+            if measure.record.sums is not None
+            else _by_weights(measure, one, n_resamples, seed)
             for measure in measures
         ]
-        for y_prob, one in zip(predictions, checked, strict=True)
+        for one in several
     ]
 
 
@@ -88,35 +82,33 @@ def difference_of(mine: Draws, others: Draws, level: float) -> Difference:
 
 
 def _draw_sums(
-    summed: Sequence[Summed], n_resamples: int, rng: np.random.Generator
-) -> Iterable[Draws]:
+    summed: Sequence[tuple[IntervalRule | None, Summed]],
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[Draws]:
     if not summed:
         return
-    columns = sparse.hstack([one.columns for one in summed], format="csr")
-    with Progress("Drawing rows", n_resamples, "draws") as progress:
-        sums = bootstrap_sums(columns, n_resamples, rng, progress.advance)
-    total = np.asarray(columns.sum(axis=0)).ravel()
-    start = 0
-    for one in summed:
-        part = slice(start, start + one.columns.shape[1])
-        yield one.draws(total[part], sums[:, part])
-        start = part.stop
+    terms = [one.terms for _, one in summed]
+    with (
+        # Products with some hundred columns are too small for a second thread to pay.
+        limited_blas(terms[0].dense.shape[1], 1),
+        Progress("Drawing rows", n_resamples, "draws") as progress,
+    ):
+        sums = bootstrap_sums(terms, n_resamples, rng, progress.advance)
+    for (rule, one), drawn in zip(summed, sums, strict=True):
+        assert rule is not None
+        yield draws_of_sums(rule, one, drawn)
 
 
 def _by_weights(
-    measure: Measure,
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    classes: LabelArray,
-    n_resamples: int,
-    seed: int,
+    measure: ChosenMeasure, predictions: Predictions, n_resamples: int, seed: int
 ) -> Draws:
     """Call the measure for every draw; the classes stay all of them."""
     rng, values = np.random.default_rng(seed), np.empty(n_resamples)
-    n = len(y_true)
+    n = predictions.n_samples
     with Progress("Drawing rows", n_resamples, "draws") as progress:
         for i in range(n_resamples):
-            counts = np.bincount(rng.integers(0, n, n), minlength=n)
-            values[i] = measure(y_true, y_prob, sample_weight=counts, classes=classes)
+            counts = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+            values[i] = measure.value(predictions.with_weight(counts))
             progress.advance(1)
-    return OtherDraws(values, measure(y_true, y_prob, classes=classes))
+    return OtherDraws(values, measure.value(predictions))

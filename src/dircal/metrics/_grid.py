@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._core.stats.smoothing import grid_cells
 from dircal._typing import FloatArray
-from dircal.metrics._bins_base import Curves
+from dircal.metrics._curves import CurvePoints
 
 __all__ = ["residuals_on_grid"]
 
@@ -14,10 +14,10 @@ __all__ = ["residuals_on_grid"]
 _N_CELLS = 8192
 
 
-def residuals_on_grid(curves: Iterator[Curves]) -> FloatArray:
+def residuals_on_grid(points: Iterator[CurvePoints]) -> FloatArray:
     """Mean residuals at the points of the grid, for each curve (c, m + 1)."""
     grid, total = np.zeros((1, _N_CELLS + 1)), 0.0
-    for part in curves:
+    for part in points:
         n_curves, n_rows = part.values.shape
         residuals = part.residuals
         if part.weight is not None:

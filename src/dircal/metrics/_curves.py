@@ -1,0 +1,142 @@
+"""Curves: what is predicted with a probability, and whether it happens.
+
+A calibration error compares the two along a curve. There is one curve of the confidence, one of
+each class, and one of all probabilities together.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import FloatArray, IntArray
+from dircal.metrics._blocks import Block, RowBlocks
+from dircal.validation import check_option
+
+__all__ = [
+    "ClassCurves",
+    "ConfidenceCurve",
+    "CurvePoints",
+    "Curves",
+    "OneClassCurve",
+    "Over",
+    "PooledCurve",
+    "check_over",
+    "points_of",
+]
+
+Over: TypeAlias = Literal["confidence", "classes"]
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoints:
+    """Some rows of some curves: what was predicted (c, m), where it happened, weights (m,)."""
+
+    values: FloatArray
+    outcomes: tuple[IntArray, IntArray]
+    weight: FloatArray | None
+
+    @property
+    def residuals(self) -> FloatArray:
+        """One where it happened, less what was predicted (c, m)."""
+        residuals: FloatArray = -self.values
+        residuals[self.outcomes] += 1.0
+        return residuals
+
+
+_AnyBlock = TypeVar("_AnyBlock", contravariant=True)
+
+
+class Curves(Protocol[_AnyBlock]):
+    """Which curves: a value that says how rows become their points."""
+
+    def __hash__(self) -> int:
+        """Two that are equal mean the same curves."""
+
+    def points(self, block: _AnyBlock) -> CurvePoints:
+        """The points of some rows."""
+
+
+class _Confident(Protocol):
+    """Rows whose confidence is known, and perhaps nothing else."""
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Largest probability (m,)."""
+
+    @property
+    def hits(self) -> npt.NDArray[np.bool_]:
+        """Whether it was that of the label (m,)."""
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """Weights (m,)."""
+
+
+@dataclass(frozen=True)
+class ConfidenceCurve:
+    """The largest probability, which happens where its class is the label."""
+
+    def points(self, block: _Confident) -> CurvePoints:
+        """One curve."""
+        return _one_curve(block.confidence, np.flatnonzero(block.hits), block.weight)
+
+
+@dataclass(frozen=True)
+class ClassCurves:
+    """The probability of each class, which happens where it is the label."""
+
+    def points(self, block: Block) -> CurvePoints:
+        """As many curves as classes."""
+        return CurvePoints(block.proba, (block.labels, np.arange(len(block.labels))), block.weight)
+
+
+@dataclass(frozen=True)
+class OneClassCurve:
+    """The probability of the class at a ``position`` among the sorted ones."""
+
+    position: int
+
+    def points(self, block: Block) -> CurvePoints:
+        """One curve."""
+        happens = np.flatnonzero(block.labels == self.position)
+        return _one_curve(block.proba[self.position], happens, block.weight)
+
+
+@dataclass(frozen=True)
+class PooledCurve:
+    """The probabilities of all classes together."""
+
+    def points(self, block: Block) -> CurvePoints:
+        """One curve, with k points for each row."""
+        k, m = block.proba.shape
+        happens = block.labels.astype(np.intp) * m + np.arange(m)
+        weight = None if block.weight is None else np.tile(block.weight, k)
+        return _one_curve(block.proba.ravel(), happens, weight)
+
+
+AnyBlock = TypeVar("AnyBlock")
+
+
+def points_of(rows: RowBlocks[AnyBlock], curves: Curves[AnyBlock]) -> Iterator[CurvePoints]:
+    """The points of all rows, a block at a time."""
+    return (curves.points(block) for block in rows)
+
+
+def check_over(over: Over, label: object, position_of: Callable[[object], int]) -> Curves[Block]:
+    """The curve of the confidence, those of all classes, or that of one class."""
+    check_option("over", over, ("confidence", "classes"))
+    if label is None:
+        return ConfidenceCurve() if over == "confidence" else ClassCurves()
+    if over == "confidence":
+        raise ValueError(
+            f"`label` is {label!r}, but `over` is 'confidence', which looks at whatever class is "
+            "most probable. Pass `over='classes'` to look at one class."
+        )
+    return OneClassCurve(position_of(label))
+
+
+def _one_curve(values: FloatArray, happens: IntArray, weight: FloatArray | None) -> CurvePoints:
+    return CurvePoints(values[None], (np.zeros_like(happens), happens), weight)
