@@ -108,15 +108,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """A fitted copy with each of some settings of the parameters, and its number, in any order.
 
         A class whose fits help each other overrides this; what it yields need only be good enough
-        to be compared, and `_refine` makes the rest of the way.
+        to be compared.
         """
         for i, setting in enumerate(settings):
             yield i, clone(self).set_params(**setting)._fit_checked(data)
-
-    def _refine(self, data: LabelledScores) -> Self:
-        """What `_fit_settings` has fitted on these rows, to full accuracy."""
-        del data
-        return self
 
     def _check_parameters(self) -> None:
         """Raise a ValueError about the first parameter that is not valid."""

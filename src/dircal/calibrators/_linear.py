@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from dircal._core.clip.by_likelihood import LearnedClip
 from dircal._core.data.chunks import row_slices
 from dircal._core.model.structure import Structure
 from dircal._threads import limited_blas
@@ -75,36 +74,15 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
                 max_iter=self.max_iter,
             )
             for i, fit in fits:
-                candidates[i]._store(data, candidates[i]._fitted(data, fit, rough=True))
+                candidates[i]._store(data, candidates[i]._fitted(data, fit))
                 yield i, candidates[i]
-
-    def _refine(self, data: LabelledScores) -> Self:
-        """From where the path left off, with the clip that it had."""
-        fitting = self._fitting
-        assert fitting is not None
-        if not fitting.rough:
-            return self
-        rows = self._rows(data)
-        k, n = rows.n_classes, rows.total_weight
-        structure = self._structure(k)
-        fit = fit_linear(
-            rows,
-            structure,
-            self._penalty().table(k, n),
-            LearnedClip(self.clip_, float(fitting.temperature.params[0]), 0),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=structure.pack(self._weights()),
-        )
-        self._store(data, self._fitted(data, fit))
-        return self
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if not is_of(self._structure(len(self.classes_)), self._step(AbstractLinearStep)):
             raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
 
-    def _fitted(self, data: LabelledScores, fit: LinearFit, *, rough: bool = False) -> Fitted:
+    def _fitted(self, data: LabelledScores, fit: LinearFit) -> Fitted:
         n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
         return Fitted(
             (*self._score_steps(fit.clip), fit.step, Softmax()),
@@ -113,6 +91,6 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
                 "history_": tuple(fit.solution.history),
                 "_status": fit.solution.status,
                 "_record": None,
-                "_fitting": FittingRows(data, fit.temperature, fit.solution.loss, n_more, rough),
+                "_fitting": FittingRows(data, fit.temperature, fit.solution.loss, n_more),
             },
         )

@@ -68,9 +68,8 @@ def fit_linear(
     *,
     tol: float,
     max_iter: int,
-    start: FloatArray | None = None,
 ) -> LinearFit:
-    """The best map, from the temperature map that came with the clip or from ``start``."""
+    """The best map, from the temperature map that came with the clip."""
     rows = rows.with_clip(chosen.clip)
     # One slope has its own solver. The others are only compared with it; they start from the
     # rough slope, which is moderate also where the best one is at infinity.
@@ -85,7 +84,7 @@ def fit_linear(
     if temperature.every_row_right or not only_slope:
         solution = solve(
             Objective(Likelihood(rows, structure), penalty),
-            _start(structure, rows.n_classes, chosen.slope) if start is None else start,
+            _start(structure, rows.n_classes, chosen.slope),
             every_row_right=temperature.every_row_right,
             tol=tol,
             max_iter=max_iter,

@@ -38,16 +38,14 @@ __all__ = ["FittingRows", "LinearMapMixin"]
 class FittingRows:
     """The rows of a fit, kept until they are asked what the map does to them.
 
-    ``temperature`` is the best temperature map, ``loss`` that of the map itself, ``n_more`` how
-    many parameters it has beyond a temperature, and ``rough`` says that the fit was only good
-    enough to be compared with others.
+    ``temperature`` is the best temperature map, ``loss`` that of the map itself, and ``n_more`` how
+    many parameters it has beyond a temperature.
     """
 
     data: LabelledScores
     temperature: Solution
     loss: float
     n_more: int
-    rough: bool = False
 
 
 class LinearMapMixin:

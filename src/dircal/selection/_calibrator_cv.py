@@ -2,7 +2,6 @@
 
 import numbers
 import time
-from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -29,9 +28,6 @@ from dircal.selection._splits import Split, check_cv, splits_to_choose_by
 from dircal.validation import Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
-
-# Maps of a search are kept up to this size; of larger ones the best is fitted again.
-_KEPT_BYTES = 2**28
 
 
 class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
@@ -169,35 +165,24 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         for setting in settings:
             clone(self.calibrator).set_params(**setting)._check_parameters()
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
-        search = self._search(data, splits, settings)
-        best = int(np.argmax(search.results["mean_test_score"]))
-        if self.combine == "average":
-            members = [
-                self._member(search.fitted[fold][best], data.take(rows), settings[best])
-                for fold, (rows, _) in enumerate(splits)
-            ]
-        else:
-            members = [self._member(None, data, settings[best])]
+        results = self._search(data, splits, settings)
+        best = int(np.argmax(results["mean_test_score"]))
+        # Fits of the search stop where they can be compared; those that are kept go to the end.
+        parts = [data.take(rows) for rows, _ in splits] if self.combine == "average" else [data]
         return Fitted(
             None,
             {
-                "calibrators_": members,
+                "calibrators_": [
+                    clone(self.calibrator).set_params(**settings[best])._fit_checked(part)
+                    for part in parts
+                ],
                 "best_index_": best,
                 "best_params_": settings[best],
-                "best_score_": float(search.results["mean_test_score"][best]),
-                "cv_results_": search.results,
+                "best_score_": float(results["mean_test_score"][best]),
+                "cv_results_": results,
                 "n_splits_": len(splits),
             },
         )
-
-    def _member(
-        self, found: AbstractCalibrator | None, data: LabelledScores, setting: dict[str, Any]
-    ) -> AbstractCalibrator:
-        """The fit of the search made exact, or a new one where it was not kept."""
-        if found is not None:
-            return found._refine(data)
-        fresh: AbstractCalibrator = clone(self.calibrator).set_params(**setting)
-        return fresh._fit_checked(data)
 
     def _settings(self, n_classes: int) -> list[dict[str, Any]]:
         """Every combination of the grid, in its order."""
@@ -228,11 +213,9 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
 
     def _search(
         self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
-    ) -> "_Search":
-        """Fit every setting in every fold: minus the held-out log-loss, and the fits themselves."""
+    ) -> dict[str, Any]:
+        """The table of results: minus the held-out log-loss of every setting in every fold."""
         scores, seconds = np.empty((2, len(splits), len(settings)))
-        keep = self.combine == "average" and _is_small(len(data.classes), scores.size)
-        fitted: list[list[AbstractCalibrator | None]] = [[None] * len(settings) for _ in splits]
         with Progress("Choosing", scores.size, "fits") as progress:
             for fold, (fitting, scoring) in enumerate(splits):
                 held_out = data.take(scoring)
@@ -241,10 +224,9 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
                 for i, candidate in fits:
                     seconds[fold, i] = time.perf_counter() - began
                     scores[fold, i] = -_log_loss(candidate, held_out)
-                    fitted[fold][i] = candidate if keep else None
                     progress.advance(1)
                     began = time.perf_counter()
-        return _Search(_as_results(settings, scores, seconds), fitted)
+        return _as_results(settings, scores, seconds)
 
     def _fit_warnings(self) -> list[FitWarning]:
         # Folds that say the same say it once.
@@ -276,19 +258,6 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
             for name in ("classes_", "column_classes_", "n_features_in_"):
                 if not np.array_equal(getattr(member, name), getattr(self, name)):
                     raise ValueError(f"`calibrators_` have another `{name}`")
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The table of results, and the fits by fold and setting where they were kept."""
-
-    results: dict[str, Any]
-    fitted: list[list[AbstractCalibrator | None]]
-
-
-def _is_small(n_classes: int, n_fits: int) -> bool:
-    """Whether so many maps can be kept until the best is known."""
-    return 8 * n_classes * (n_classes + 1) * n_fits <= _KEPT_BYTES
 
 
 def _refuse_average(n_members: int) -> NoReturn:

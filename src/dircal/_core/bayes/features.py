@@ -74,7 +74,9 @@ class _RowMoments(AbstractSums):
 
 
 def _row_moments(chunk: Chunk) -> _RowMoments:
-    means, variances = chunk.scores.mean(axis=0), chunk.scores.var(axis=0)
+    means = chunk.scores.mean(axis=0)
+    deviations = chunk.scores - means
+    variances = np.einsum("jm,jm->m", deviations, deviations) / len(deviations)
     return _RowMoments(float(chunk.weight @ means**2), float(chunk.weight @ variances))
 
 

@@ -24,13 +24,15 @@ def mix_with_uniform(
     scores *= slope
     top = scores.max(axis=0)
     scores -= top
-    total = np.log(np.exp(scores).sum(axis=0))
-    scores -= total
-    scores += np.log1p(-weight)
-    np.logaddexp(scores, np.log(weight / len(scores)), out=scores)
+    odds = np.exp(scores, out=scores)
+    total = odds.sum(axis=0)
+    # Nothing cancels in this sum, and a probability that underflows is nothing beside u / k.
+    odds *= (1.0 - weight) / total
+    odds += weight / len(scores)
+    scores = np.log(odds, out=odds)
     if not normalised:
         scores += top
-        scores += total
+        scores += np.log(total)
     return scores
 
 

@@ -69,34 +69,19 @@ class Structure(Protocol):
         """Moments behind `hessian`; its diagonal is exact."""
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Unordered pairs (i, j) of ``size`` things, in the order of the upper triangle."""
+def _pair_products(rows: FloatArray, apart: int) -> FloatArray:
+    """Products (p, m) of rows i and j of ``rows`` (size, m), for all j - i of at least ``apart``.
 
-    size: int
-
-    @property
-    def number(self) -> int:
-        """How many there are."""
-        return self.size * (self.size + 1) // 2
-
-    def products(self, rows: FloatArray) -> FloatArray:
-        """Products (number, m) of the pairs of ``rows`` (size, m)."""
-        result = np.empty((self.number, rows.shape[1]))
-        start = 0
-        for i, row in enumerate(rows):
-            stop = start + self.size - i
-            np.multiply(row, rows[i:], out=result[start:stop])
-            start = stop
-        return result
-
-    def spread(self, values: FloatArray) -> FloatArray:
-        """Values (..., number) of the pairs as symmetric matrices (..., size, size)."""
-        index = np.empty((self.size, self.size), dtype=np.intp)
-        i, j = np.triu_indices(self.size)
-        index[i, j] = index[j, i] = np.arange(self.number)
-        spread: FloatArray = values[..., index]
-        return spread
+    In the order of the upper triangle of a matrix.
+    """
+    size = len(rows)
+    result = np.empty((len(np.triu_indices(size, apart)[0]), rows.shape[1]))
+    start = 0
+    for i, row in enumerate(rows):
+        stop = start + max(size - i - apart, 0)
+        np.multiply(row, rows[i + apart :], out=result[start:stop])
+        start = stop
+    return result
 
 
 def _moments_by_class(
@@ -168,25 +153,30 @@ class Full:
     def hessian(self, proba: FloatArray, weight: FloatArray, scores: FloatArray) -> FloatArray:
         """Sum over rows of weight * (diag(p) - p p^T) kron (s, 1)(s, 1)^T.
 
-        With t = (s, 1), the products p_i p_j t_a t_b are symmetric in (i, j) and in (a, b): half
-        of each is enough, and one matrix product sums them over the rows.
+        With t = (s, 1), the block of classes i and j is the sum over rows of -p_i p_j t t^T, and
+        because probabilities sum to one that of class i with itself is minus the sum of the others
+        in its row: 1 - p_i is never taken, and keeps its digits where p_i is nearly one. Products
+        are symmetric in the classes and in the scores, so half of each is enough, and one matrix
+        product sums them over the rows.
         """
-        free, width = self.n_free, self.n_classes + 1
-        of_classes, of_scores = _Pairs(free), _Pairs(width)
-        pairs = np.zeros((of_classes.number, of_scores.number))
-        single = np.zeros((free, of_scores.number))
-        step = max(64, _HESSIAN_ELEMENTS // of_scores.number)
+        k, width = self.n_classes, self.n_classes + 1
+        i, j = np.triu_indices(k, 1)
+        a, b = np.triu_indices(width)
+        pairs = np.zeros((len(i), len(a)))
+        step = max(64, _HESSIAN_ELEMENTS // len(a))
         for start in range(0, len(weight), step):
             part = slice(start, start + step)
             extended = np.vstack([scores[:, part], np.ones(len(weight[part]))])
-            right = of_scores.products(extended * np.sqrt(weight[part])).T
-            pairs += of_classes.products(proba[:free, part]) @ right
-            single += proba[:free, part] @ right
-        # (pairs of classes, pairs of scores) -> (i, j, a, b)
-        hessian = -of_scores.spread(np.moveaxis(of_classes.spread(pairs.T), 0, -1))
-        every = np.arange(free)
-        hessian[every, every] += of_scores.spread(single)
-        return hessian.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
+            right = _pair_products(extended * np.sqrt(weight[part]), 0)
+            pairs += _pair_products(proba[:, part], 1) @ right.T
+        blocks = np.zeros((k, k, len(a)))
+        blocks[i, j] = blocks[j, i] = -pairs
+        every = np.arange(k)
+        blocks[every, every] = -blocks.sum(axis=1)
+        place = np.empty((width, width), dtype=np.intp)
+        place[a, b] = place[b, a] = np.arange(len(a))
+        free = blocks[: self.n_free, : self.n_free, place]
+        return free.transpose(0, 2, 1, 3).reshape(self.n_params, self.n_params)
 
     @property
     def param_class(self) -> IntArray:
