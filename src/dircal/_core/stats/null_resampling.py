@@ -220,12 +220,14 @@ class LabelDraws:
     def gaps(self, uniform: FloatArray) -> FloatArray:
         """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
         n_draws, n_cells = len(uniform), len(self.excess)
-        draw, row, cells = self.departures(uniform)
+        draw, row, arrivals = self.departures(uniform)
+        leavings = self.top_cells.take(row)
+        if n_draws > 1:
+            draw *= n_cells
+            arrivals, leavings = draw + arrivals, draw + leavings
         size = n_draws * n_cells
-        draw *= n_cells
-        arrived = np.bincount(draw + cells, minlength=size)
-        left = np.bincount(draw + self.top_cells.take(row), minlength=size)
-        return (arrived - left).reshape(n_draws, n_cells) + self.excess
+        moved = np.bincount(arrivals, minlength=size) - np.bincount(leavings, minlength=size)
+        return moved.reshape(n_draws, n_cells) + self.excess
 
 
 def null_classwise_ece(
