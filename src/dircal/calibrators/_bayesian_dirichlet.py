@@ -13,7 +13,8 @@ from dircal._core.bayes.mixture import shrink_row_mean, uniform_weight
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._core.clip.by_evidence import clip_by_evidence
 from dircal._core.clip.by_likelihood import LearnedClip
-from dircal._core.data.chunks import Rows, row_slices
+from dircal._core.data.chunks import row_slices
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import rest_of_proba
 from dircal._core.model.penalty import GROUPS
 from dircal._core.model.structure import Full

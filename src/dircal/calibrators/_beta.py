@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import Chunk
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal.calibrators._base import AbstractCalibrator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dircal._core.clip.by_likelihood import LearnedClip
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty
 from dircal._core.model.structure import Diagonal, Full, Scalar, Structure

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.data.chunks import ArraySource, Reader, Rows
+from dircal._core.data.chunks import ArraySource, Reader
+from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators._base import FitWarning

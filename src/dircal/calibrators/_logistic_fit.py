@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import InputScale
 from dircal.calibrators._base import Fitted

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import Chunk
+from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._core.optim.two_class import fit_logistic, soft_target_gradient
 from dircal._typing import FloatArray, InputScale

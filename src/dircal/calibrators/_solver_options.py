@@ -3,7 +3,7 @@
 from typing import Literal
 
 from dircal._core.clip.by_likelihood import LearnedClip, learn_clip
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status
 from dircal._core.optim.temperature import fit_temperature

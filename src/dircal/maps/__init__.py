@@ -2,6 +2,7 @@
 
 from dataclasses import is_dataclass
 
+from dircal.maps._abstract_parameters import AbstractParameters
 from dircal.maps._affine import AbstractLinearStep, Affine, Diagonal, Scale
 from dircal.maps._columns import Columns, Complement, ZeroLogit, column_steps
 from dircal.maps._composite import MeanOfMaps, OneVsRest, mean_of_maps
@@ -18,7 +19,6 @@ from dircal.maps._log import LogProbability, LogSoftmax, Normalise
 from dircal.maps._map import CalibrationMap
 from dircal.maps._mixture import UniformMixture
 from dircal.maps._parameters import (
-    AbstractParameters,
     CanonicalParameters,
     GenerativeParameters,
     InterpretationPoints,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from dircal._core.data.chunks import AbstractSums, Chunk, Rows, clipped
+from dircal._core.data.chunks import AbstractSums, Chunk, clipped
 from dircal._core.data.losses import log_losses
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY, softmax
 from dircal._typing import FloatArray, IntArray
 

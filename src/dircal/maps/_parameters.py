@@ -7,24 +7,20 @@ ones tell a story: a Dirichlet distribution of predictions for each class. Every
 Row i of every matrix is output class i, column j input class j; logarithms are natural.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
-from dircal._core.data.chunks import row_slices
 from dircal._core.data.simplex import log_softmax, softmax
-from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal.maps._log import LogProbability, Normalise
-from dircal.maps._map import CalibrationMap
+from dircal._typing import FloatArray, IntArray
+from dircal.maps._abstract_parameters import AbstractParameters
 from dircal.validation import (
     LARGEST,
     check_distribution,
     check_integer,
     check_number,
-    check_probabilities,
     check_random_state,
     check_square,
     check_vector,
@@ -43,52 +39,6 @@ _SMALLEST_ALPHA = 1.0 / LARGEST
 _ROUNDING = 1e-9
 
 T = TypeVar("T")
-
-
-class AbstractParameters(ABC):
-    """A map from rows of probabilities to calibrated ones, and its other parametrisations."""
-
-    def predict_proba(self, q: ArrayLike) -> FloatArray:
-        """Evaluate the map.
-
-        Parameters
-        ----------
-        q : array or data frame of shape (n_samples, n_classes)
-            Rows of probabilities. Zeros are read as the smallest normal number, 2.2e-308: these
-            classes know no other floor, where a fitted calibrator has its ``clip_``.
-
-        Returns
-        -------
-        proba : array of shape (n_samples, n_classes)
-            Rows sum to one.
-        """
-        inputs = check_probabilities("q", q, self.n_classes)
-        read = CalibrationMap(self.n_classes, (Normalise(), LogProbability())).read
-        proba = np.empty(inputs.shape)
-        for part in row_slices(inputs.shape):
-            proba[part] = softmax(self._logits(read(inputs[part]))).T
-        return proba
-
-    @property
-    @abstractmethod
-    def n_classes(self) -> int:
-        """Number of classes k."""
-
-    @abstractmethod
-    def _logits(self, scores: FloatArray) -> FloatArray:
-        """Logits (k, m) of log-probabilities (k, m), up to a number for each column."""
-
-    @abstractmethod
-    def to_linear(self) -> "LinearParameters":
-        """The same map in its linear parametrisation."""
-
-    @abstractmethod
-    def to_canonical(self) -> "CanonicalParameters":
-        """The same map in its canonical parametrisation, which is unique."""
-
-    @abstractmethod
-    def to_generative(self) -> "GenerativeParameters":
-        """The same map in a generative parametrisation; of many, the one with alpha = A + 1."""
 
 
 @dataclass(frozen=True, eq=False)

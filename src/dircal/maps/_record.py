@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import Chunk
+from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, measure_effects

@@ -7,9 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators import AbstractCalibrator
@@ -24,6 +23,7 @@ from dircal.selection._splits import (
     make_splits,
     used_rows,
 )
+from dircal.selection._training import check_trainable, name_of_weight
 from dircal.validation import (
     FITTING,
     as_labels,
@@ -163,7 +163,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
         check_cv(self.cv)
         if self.scheme != "prefit":
-            _check_trainable(self.estimator)
+            check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)._check_parameters()
         X, y, groups = indexable(X, y, groups)
@@ -306,7 +306,7 @@ class _Task:
         return self._train(self.used), calibrator
 
     def _train(self, rows: npt.NDArray[np.intp]) -> Any:
-        name = None if self.weight is None else _name_of_weight(self.estimator)
+        name = None if self.weight is None else name_of_weight(self.estimator)
         options = {} if name is None else {name: self.weight[rows]}  # type: ignore[index]
         return clone(self.estimator).fit(_safe_indexing(self.X, rows), self.labels[rows], **options)
 
@@ -333,23 +333,3 @@ class _Task:
             arguments=fitted._arguments,
         )
         return fitted._fit_checked(data)
-
-
-def _check_trainable(classifier: object) -> None:
-    """Refuse what has no `fit`, or is not made yet."""
-    is_class = isinstance(classifier, type)
-    if is_class or not hasattr(classifier, "fit"):
-        what = f"the class {classifier.__name__}" if is_class else repr(classifier)  # type: ignore[attr-defined]
-        raise ValueError(
-            f"`estimator` must be a classifier that can be trained, with `fit`; got {what}. Pass "
-            "for example LogisticRegression(), or scheme='prefit' with a model that is ready."
-        )
-
-
-def _name_of_weight(classifier: Any) -> str | None:
-    """What `fit` of a classifier calls the weights; None if it takes none."""
-    if isinstance(classifier, Pipeline):
-        step, last = classifier.steps[-1]
-        name = _name_of_weight(last)
-        return None if name is None else f"{step}__{name}"
-    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None

@@ -11,7 +11,6 @@ from dircal.validation._arguments import (
 )
 from dircal.validation._arrays import (
     ROW_SUM_TOLERANCE,
-    LabelledScores,
     check_confidence,
     check_fit,
     check_predictions,
@@ -28,6 +27,7 @@ from dircal.validation._columns import (
     match_names,
     show,
 )
+from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes
 from dircal.validation._numbers import check_integer, check_number, check_option
 from dircal.validation._two_classes import BINARY

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dircal._core.data.chunks import ArraySource, Reader, row_slices
-from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal._core.data.chunks import row_slices
+from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.validation._columns import (
     FITTING,
@@ -21,6 +21,7 @@ from dircal.validation._columns import (
     match_names,
     show,
 )
+from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
 from dircal.validation._two_classes import (
     BINARY,
@@ -31,7 +32,6 @@ from dircal.validation._two_classes import (
 )
 
 __all__ = [
-    "LabelledScores",
     "check_confidence",
     "check_fit",
     "check_predictions",
@@ -49,55 +49,6 @@ ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
 LARGEST = 1e100
 """Beyond this products of logits, weights and parameters leave the range of float64."""
-
-
-@dataclass(frozen=True)
-class LabelledScores:
-    """What `fit` and the measures work on.
-
-    ``matrix`` is as given, of any float type and possibly mapped from a file; ``picked`` (n,) are
-    the rows of it that are meant, None for all, so that folds need no copies. ``column_classes``
-    (k,) is the label of each of its columns, ``classes`` the same sorted; ``labels`` (n,) index
-    ``classes``; ``feature_names`` are those of a data frame; ``n_features`` is 1 where a single
-    column was given, and k otherwise.
-    """
-
-    matrix: npt.NDArray[Any]
-    labels: IntArray
-    sample_weight: FloatArray | None
-    classes: LabelArray
-    column_classes: LabelArray
-    feature_names: LabelArray | None
-    n_features: int
-    picked: IntArray | None = None
-
-    @property
-    def inputs(self) -> npt.NDArray[Any]:
-        """The scores (n, k); a copy where some of the rows are picked."""
-        return self.matrix if self.picked is None else self.matrix[self.picked]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
-        return len(self.labels), int(self.matrix.shape[1])
-
-    def rows(self, part: slice) -> npt.NDArray[Any]:
-        """Some of the scores, by their places."""
-        return self.matrix[part if self.picked is None else self.picked[part]]
-
-    def take(self, rows: IntArray) -> "LabelledScores":
-        """Some of the rows, in the order given; the classes stay all of them."""
-        weight = self.sample_weight
-        return replace(
-            self,
-            labels=self.labels[rows],
-            sample_weight=None if weight is None else weight[rows],
-            picked=rows if self.picked is None else self.picked[rows],
-        )
-
-    def source(self, read: Reader) -> ArraySource:
-        """The rows as a source of chunks, with ``read`` to make scores of them."""
-        return ArraySource(self.matrix, self.labels, self.sample_weight, read, self.picked)
 
 
 def check_fit(

@@ -14,7 +14,8 @@ from dircal._core.bayes.evidence import (
 )
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.mixture import mix_with_uniform
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import log_softmax
 from dircal._core.optim import newton as solver
 from dircal.maps import CalibrationMap, LogSoftmax

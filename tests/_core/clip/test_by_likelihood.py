@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from dircal._core.clip.by_likelihood import CLIPS, learn_clip
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import no_penalty

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal._core.data import chunks as rows_module
-from dircal._core.data.chunks import ArraySource, Chunk, Rows, row_slices
+from dircal._core.data.chunks import ArraySource, Chunk, row_slices
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal.maps import CalibrationMap, LogProbability, LogSoftmax, Normalise
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from dircal._core.data import chunks as rows_module
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.model.logistic import LogisticObjective, log_odds
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import no_penalty

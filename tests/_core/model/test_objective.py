@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 from scipy.special import log_softmax as naive_log_softmax
 
 from dircal._core.data import chunks as rows_module
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full, Scalar

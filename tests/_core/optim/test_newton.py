@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
 
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import l2, no_penalty, off_diagonal

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dircal._core.data.chunks import ArraySource, Rows
+from dircal._core.data.chunks import ArraySource
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import no_penalty
 from dircal._core.model.structure import Diagonal, Full

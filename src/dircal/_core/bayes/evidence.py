@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import GROUPS, group_of_entries, towards_identity
 from dircal._core.model.structure import Full

@@ -6,7 +6,8 @@ import numpy as np
 
 from dircal._core.bayes.evidence import GroupedGaussianPrior
 from dircal._core.bayes.mixture import mix_with_uniform, shrink_row_mean, uniform_weight
-from dircal._core.data.chunks import AbstractSums, Chunk, Rows
+from dircal._core.data.chunks import AbstractSums, Chunk
+from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import NO_SPREAD
 from dircal._typing import FloatArray
 

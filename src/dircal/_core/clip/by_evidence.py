@@ -10,7 +10,7 @@ import numpy as np
 from dircal._core.bayes.evidence import evidence_of_one_step, maximise_evidence
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.clip.by_likelihood import CLIPS, LearnedClip, learn_clip
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.model.structure import Full
 from dircal._core.optim.newton import forms_hessian

@@ -17,7 +17,8 @@ from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import AbstractSums, Chunk, Rows, clipped, log_of_clip
+from dircal._core.data.chunks import AbstractSums, Chunk, clipped, log_of_clip
+from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status
 from dircal._core.optim.temperature import fit_temperature

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import AbstractSums, Chunk, Largest, Rows
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest
+from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation
 from dircal._core.model.penalty import NO_SPREAD, spread_and_share
 from dircal._typing import FloatArray, IntArray

@@ -26,7 +26,8 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from dircal._core.data.chunks import AbstractSums, Chunk, Largest, Rows
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest
+from dircal._core.data.rows import Rows
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.penalty import Penalty, spread_and_share
 from dircal._core.model.structure import Structure

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dircal._core.data.chunks import Rows
+from dircal._core.data.rows import Rows
 from dircal._core.model.logistic import LogisticObjective, log_odds
 from dircal._core.model.objective import Evaluation, Likelihood, Objective
 from dircal._core.model.penalty import no_penalty

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk, Rows
+from dircal._core.data.chunks import Chunk
+from dircal._core.data.rows import Rows
 from dircal._core.model.logistic import Features, LogisticObjective
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.separation import solve_separated

@@ -1,0 +1,123 @@
+"""The rows of a fit: a source, and how its scores are looked at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dircal._core.data.chunks import AbstractChunkSource, Chunk, clipped, log_of_clip, span_of
+from dircal._typing import AnyFloatArray, FloatArray
+
+__all__ = ["Rows"]
+
+# Scores beyond this size leave single precision too few digits for what is small beside them.
+_LARGE_SCORE = 1e3
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a fit: a source, and how its scores are looked at.
+
+    Scores are raised to ``log_clip``, go through ``transform`` and are rounded to ``dtype`` on the
+    way to whatever folds them. The solvers know rows only through this class, so the same code fits
+    an array, a memory map or the parts of a distributed table.
+
+    Parameters
+    ----------
+    source : AbstractChunkSource
+        Where the rows are.
+    log_clip : float
+        Logarithm of the floor of probabilities; minus infinity for none.
+    transform : callable or None
+        Makes of scores (k, m) others, in place; a value that can be compared.
+    dtype : type
+        float64, or float32 for what need not be exact.
+    """
+
+    source: AbstractChunkSource
+    log_clip: float = -np.inf
+    transform: Callable[[FloatArray], FloatArray] | None = None
+    dtype: type[np.floating[Any]] = np.float64
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return self.source.n_classes
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return self.source.n_samples
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.source.total_weight
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute score."""
+        if self.transform is None:
+            low, high = self.source.span
+            return max(high, -max(low, self.log_clip))
+        found = self.fold(span_of)
+        return max(found.high, -found.low)
+
+    @property
+    def allow_float32(self) -> bool:
+        """Whether single precision has digits enough for these scores."""
+        return self.largest < _LARGE_SCORE
+
+    def as_float32(self) -> "Rows":
+        """The same rows with scores in single precision, for what need not be exact."""
+        return replace(self, dtype=np.float32)
+
+    def with_clip(self, clip: float) -> "Rows":
+        """The same rows with probabilities raised to ``clip``; zero stands for none."""
+        return replace(self, log_clip=log_of_clip(clip))
+
+    def subsample(self) -> "Rows | None":
+        """Some thousands of these rows, enough for a first guess; None if there are few."""
+        few = self.source.subsample()
+        return None if few is None else replace(self, source=few)
+
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum over the chunks of what ``function`` makes of each."""
+        view = _View(self.log_clip, self.transform, self.dtype)
+        return self.source.fold(partial(_viewed, function, view))
+
+
+@dataclass(frozen=True)
+class _View:
+    """How scores are looked at; see `Rows`."""
+
+    log_clip: float
+    transform: Callable[[FloatArray], FloatArray] | None
+    dtype: type[np.floating[Any]]
+
+    def of(self, chunk: Chunk) -> AnyFloatArray:
+        """The scores (k, m) of a chunk, so looked at."""
+        if self.transform is not None:
+            scores = self.transform(np.maximum(chunk.scores, self.log_clip))
+            return scores.astype(self.dtype, copy=False)
+        scores = chunk.scores
+        if self.dtype is np.float32:
+            scores = chunk.once("float32", None, lambda: chunk.scores.astype(np.float32))
+        # A clip below all scores need not be looked at, where knowing that is cheap.
+        kept = chunk.memo is not None
+        if kept and self.log_clip <= chunk.once("low", None, lambda: float(chunk.scores.min())):
+            return scores
+        return clipped(scores, self.log_clip)
+
+
+def _viewed(function: Callable[[Chunk], _T], view: _View, chunk: Chunk) -> _T:
+    """What ``function`` makes of a chunk that is looked at in this way."""
+    # A view for each precision: some passes go to and fro between them.
+    scores = chunk.once(f"view {view.dtype.__name__}", view, lambda: view.of(chunk))
+    if scores is chunk.scores:
+        return function(chunk)
+    return function(Chunk(scores, chunk.labels, chunk.weight, chunk.memo))
