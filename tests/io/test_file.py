@@ -339,7 +339,7 @@ BAD = {
         "leads from 3 columns to 2 classes; there are 3 and 3",
     ),
     "columns of the map": ((*MAP, "n_columns"), 7, "step 2, Affine: `matrix` must have 7 columns"),
-    "a linear map without one": (STEPS, [step("Softmax")], "linear step"),
+    "a linear map without one": (STEPS, [step("Softmax")], "has no step of the kind LinearStep"),
     "status": (
         (*FITTED, "status", "name"),
         "__class__",

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from dircal.validation import (
 
 __all__ = ["AbstractCalibrator", "FitWarning", "Fitted"]
 
+_Step = TypeVar("_Step", bound=AbstractStep)
 FitWarning: TypeAlias = tuple[str, type[DircalWarning]]
 
 
@@ -192,6 +193,17 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             # The door has made two columns of one already.
             whole = CalibrationMap(2, whole.steps[1:])
         return whole(data.inputs)
+
+    def _step(self, kind: type[_Step]) -> _Step:
+        """The last step of a kind, which the map of this class has."""
+        # Attributes that are read off the map are not there before a fit: scikit-learn asks.
+        if "map_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet. Call `fit` first.")
+        found = self.map_.find(kind)
+        if found is None:
+            name = kind.__name__.removeprefix("Abstract")
+            raise ValueError(f"`map_` has no step of the kind {name}")
+        return found
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

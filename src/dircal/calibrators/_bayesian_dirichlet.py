@@ -322,8 +322,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         k = len(self.classes_)
-        if self.map_.find(UniformMixture) is None or self.map_.find(Affine) is None:
-            raise ValueError("it needs a mixture with the uniform and an affine step")
+        self._step(UniformMixture), self._step(Affine)
         if self._posterior.n_entries != k * (k + 1):
             raise ValueError(
                 f"its posterior needs {k * (k + 1)} entries; got {self._posterior.n_entries}"

@@ -3,25 +3,24 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dircal._core.data.rows import Rows
-from dircal._core.optim.newton import Iteration, Solution, Status
+from dircal._core.optim.newton import Solution
 from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._base import Fitted, FitWarning
 from dircal.calibrators._binary import AbstractBinaryCalibrator
-from dircal.calibrators._logistic_fit import SEPARATED_BY_THRESHOLD, fit_two_classes
-from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.calibrators._logistic_fit import LogisticMapMixin
+from dircal.calibrators._solver_options import Clip
 from dircal.maps import AbstractStep, Affine
-from dircal.validation import LabelledScores, check_option
+from dircal.validation import check_option
 
 __all__ = ["BetaCalibrator"]
 
 
-class BetaCalibrator(AbstractBinaryCalibrator):
+class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     r"""Beta calibration of two classes: a slope for each side of the scale, and an intercept.
 
     Parameters
@@ -108,9 +107,7 @@ class BetaCalibrator(AbstractBinaryCalibrator):
     (2, 1)
     """
 
-    n_iter_: int
-    history_: tuple[Iteration, ...]
-    _status: Status
+    _remedy: ClassVar[str] = "Use more rows, or PlattCalibrator, whose targets are smoothed."
 
     def __init__(
         self,
@@ -132,48 +129,24 @@ class BetaCalibrator(AbstractBinaryCalibrator):
     @property
     def slope_positive_(self) -> float:
         """The slope a of ln p."""
-        return float(self._affine.matrix[0, 1])
+        return float(self._step(Affine).matrix[0, 1])
 
     @property
     def slope_negative_(self) -> float:
         """The slope b of -ln(1 - p)."""
-        return -float(self._affine.matrix[0, 0])
+        return -float(self._step(Affine).matrix[0, 0])
 
     @property
     def intercept_(self) -> float:
         """The intercept c."""
-        return float(self._affine.intercepts[0])
-
-    @property
-    def clip_(self) -> float:
-        """The floor in use; 0 where there is none."""
-        return self.map_.clip
-
-    @property
-    def _affine(self) -> Affine:
-        affine = self.map_.find(Affine)
-        assert affine is not None
-        return affine
+        return float(self._step(Affine).intercepts[0])
 
     def _check_options(self) -> None:
         check_option("slopes", self.slopes, ("free", "nonnegative"))
-        check_solver_options(self.clip, self.max_iter, self.tol)
-
-    def _fit(self, data: LabelledScores) -> Fitted:
-        return fit_two_classes(data, self.input_scale, self.clip, self.max_iter, self._solve)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return warnings_about(
-            self._status,
-            type(self).__name__,
-            max_iter=self.max_iter,
-            why_separated=SEPARATED_BY_THRESHOLD,
-            remedy="Use more rows, or PlattCalibrator, whose targets are smoothed.",
-        )
+        super()._check_options()
 
     def _check_fitted(self) -> None:
-        if self.map_.find(Affine) is None:
-            raise ValueError("beta calibration needs an affine step")
+        self._step(Affine)
 
     def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
         found = self._solve_with_bounds(rows, slope)

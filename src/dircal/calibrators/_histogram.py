@@ -131,18 +131,12 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
     @property
     def bin_edges_(self) -> FloatArray:
         """Edges of the bins, from minus to plus infinity."""
-        return np.concatenate([[-np.inf], self._table.edges, [np.inf]])
+        return np.concatenate([[-np.inf], self._step(Lookup).edges, [np.inf]])
 
     @property
     def bin_proba_(self) -> FloatArray:
         """Probability of the positive class in each bin."""
-        return self._table.values
-
-    @property
-    def _table(self) -> Lookup:
-        table = self.map_.find(Lookup)
-        assert table is not None
-        return table
+        return self._step(Lookup).values
 
     def _fit(self, data: LabelledScores) -> Fitted:
         rows = gather_scores(data, self.input_scale)
@@ -169,9 +163,8 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         return [{"n_bins": n_bins} for n_bins in _PAPER_BINS] if name == "paper_uci" else None
 
     def _check_fitted(self) -> None:
-        table = self.map_.find(Lookup)
-        if table is None or self.bin_counts_.shape != table.values.shape:
-            raise ValueError("histogram binning needs a table, and a count for each bin")
+        if self.bin_counts_.shape != self._step(Lookup).values.shape:
+            raise ValueError("`bin_counts_` must have a count for each bin")
 
 
 def _frequency_edges(scores: FloatArray, weight: FloatArray | None, n_bins: int) -> FloatArray:

@@ -89,18 +89,12 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     @property
     def knots_(self) -> FloatArray:
         """Scores at which the curve changes its slope."""
-        return self._curve.knots
+        return self._step(Interpolation).knots
 
     @property
     def values_(self) -> FloatArray:
         """Probabilities there."""
-        return self._curve.values
-
-    @property
-    def _curve(self) -> Interpolation:
-        curve = self.map_.find(Interpolation)
-        assert curve is not None
-        return curve
+        return self._step(Interpolation).values
 
     def _fit(self, data: LabelledScores) -> Fitted:
         rows = gather_scores(data, self.input_scale)
@@ -113,5 +107,4 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
         return Fitted((*score_steps(self.input_scale), curve, Complement()))
 
     def _check_fitted(self) -> None:
-        if self.map_.find(Interpolation) is None:
-            raise ValueError("isotonic calibration needs a curve")
+        self._step(Interpolation)

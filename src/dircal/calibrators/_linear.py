@@ -14,7 +14,7 @@ from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_pat
 from dircal.calibrators._linear_map import FittingRows, LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty
 from dircal.calibrators._solver_options import choose_clip
-from dircal.maps import AbstractLinearStep, Softmax
+from dircal.maps import Softmax
 from dircal.validation import LabelledScores
 
 __all__ = ["AbstractLinearCalibrator"]
@@ -79,7 +79,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        if not is_of(self._structure(len(self.classes_)), self._step(AbstractLinearStep)):
+        if not is_of(self._structure(len(self.classes_)), self._linear_step):
             raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
 
     def _fitted(self, data: LabelledScores, fit: LinearFit) -> Fitted:

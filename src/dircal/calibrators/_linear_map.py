@@ -92,15 +92,12 @@ class LinearMapMixin:
 
     def _weights(self) -> FloatArray:
         """[W | b], (k, k + 1)."""
-        weights: FloatArray = self._step(AbstractLinearStep).weights(len(self.classes_))
-        return weights
+        return self._linear_step.weights(len(self.classes_))
 
-    def _step(self, kind: type[Any]) -> Any:
-        """A step that the map is known to have."""
-        # As long as it is not fitted, properties are not there: scikit-learn asks for some.
-        if "map_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} is not fitted yet. Call `fit` first.")
-        return self.map_.find(kind)
+    @property
+    def _linear_step(self) -> AbstractLinearStep:
+        step: AbstractLinearStep = self._step(AbstractLinearStep)  # type: ignore[attr-defined]
+        return step
 
     def linear_parameters(self) -> LinearParameters:
         """The fitted map as softmax(W ln q + b).
@@ -240,5 +237,4 @@ class LinearMapMixin:
     def _check_fitted(self) -> None:
         if self._record is None:
             raise ValueError("there must be a record of the fit")
-        if self._step(AbstractLinearStep) is None:
-            raise ValueError("`map_` has no linear step")
+        _ = self._linear_step

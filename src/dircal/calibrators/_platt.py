@@ -1,26 +1,24 @@
 """Platt scaling: one slope and an intercept, with smoothed targets."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dircal._core.data.chunks import Chunk
 from dircal._core.data.rows import Rows
-from dircal._core.optim.newton import Iteration, Solution, Status
+from dircal._core.optim.newton import Solution
 from dircal._core.optim.two_class import fit_logistic, soft_target_gradient
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._base import Fitted, FitWarning
 from dircal.calibrators._binary import AbstractBinaryCalibrator
-from dircal.calibrators._logistic_fit import SEPARATED_BY_THRESHOLD, fit_two_classes
-from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.calibrators._logistic_fit import LogisticMapMixin
+from dircal.calibrators._solver_options import Clip
 from dircal.maps import AbstractStep, Diagonal, LogOdds
-from dircal.validation import LabelledScores
 
 __all__ = ["PlattCalibrator"]
 
 
-class PlattCalibrator(AbstractBinaryCalibrator):
+class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     r"""Platt scaling of two classes: a slope and an intercept for the log-odds.
 
     Parameters
@@ -100,9 +98,7 @@ class PlattCalibrator(AbstractBinaryCalibrator):
     (0.5, 1.0)
     """
 
-    n_iter_: int
-    history_: tuple[Iteration, ...]
-    _status: Status
+    _remedy: ClassVar[str] = "Check the units of `X`."
 
     def __init__(
         self,
@@ -122,42 +118,15 @@ class PlattCalibrator(AbstractBinaryCalibrator):
     @property
     def slope_(self) -> float:
         """The slope A."""
-        return float(self._line.slopes[0])
+        return float(self._step(Diagonal).slopes[0])
 
     @property
     def intercept_(self) -> float:
         """The intercept B."""
-        return float(self._line.intercepts[0])
-
-    @property
-    def clip_(self) -> float:
-        """The floor in use; 0 where there is none."""
-        return self.map_.clip
-
-    @property
-    def _line(self) -> Diagonal:
-        line = self.map_.find(Diagonal)
-        assert line is not None
-        return line
-
-    def _check_options(self) -> None:
-        check_solver_options(self.clip, self.max_iter, self.tol)
-
-    def _fit(self, data: LabelledScores) -> Fitted:
-        return fit_two_classes(data, self.input_scale, self.clip, self.max_iter, self._solve)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return warnings_about(
-            self._status,
-            type(self).__name__,
-            max_iter=self.max_iter,
-            why_separated=SEPARATED_BY_THRESHOLD,
-            remedy="Check the units of `X`.",
-        )
+        return float(self._step(Diagonal).intercepts[0])
 
     def _check_fitted(self) -> None:
-        if self.map_.find(Diagonal) is None:
-            raise ValueError("Platt scaling needs a slope and an intercept")
+        self._step(Diagonal)
 
     def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
         n_positive = rows.total_weight * rows.source.fold(_positive_weight)
