@@ -162,8 +162,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
 
     def _fit(self, data: LabelledScores) -> Fitted:
         settings = self._settings(len(data.classes))
-        for setting in settings:
-            clone(self.calibrator).set_params(**setting)._check_parameters()
+        self._check_settings(settings)
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         results = self._search(data, splits, settings)
         best = int(np.argmax(results["mean_test_score"]))
@@ -211,6 +210,15 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
                 )
         return settings
 
+    def _check_settings(self, settings: list[dict[str, Any]]) -> None:
+        """Refuse a setting that the calibrator would, before any is fitted."""
+        given = self.calibrator.get_params()
+        names = {name for setting in settings for name in setting}
+        trial = clone(self.calibrator)
+        for setting in settings:
+            trial.set_params(**({name: given[name] for name in names} | setting))
+            trial._check_parameters()
+
     def _search(
         self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
     ) -> dict[str, Any]:
@@ -218,7 +226,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         scores, seconds = np.empty((2, len(splits), len(settings)))
         with Progress("Choosing", scores.size, "fits") as progress:
             for fold, (fitting, scoring) in enumerate(splits):
-                held_out = data.take(scoring)
+                held_out = data.take(scoring).copied()
                 began = time.perf_counter()
                 fits = self.calibrator._fit_settings(data.take(fitting), settings)
                 for i, candidate in fits:

@@ -55,6 +55,10 @@ class LabelledScores:
             picked=rows if self.picked is None else self.picked[rows],
         )
 
+    def copied(self) -> "LabelledScores":
+        """The same with a copy of the rows that are picked, for those who read them often."""
+        return replace(self, matrix=self.inputs, picked=None)
+
     def source(self, read: Reader) -> ArraySource:
         """The rows as a source of chunks, with ``read`` to make scores of them."""
         return ArraySource(self.matrix, self.labels, self.sample_weight, read, self.picked)
