@@ -21,7 +21,7 @@ __all__ = ["check_estimator", "check_map", "key_of"]
 # What numbers and objects of the wrong kind run into; anything else would be an error of ours.
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # How far the probabilities of one row may sum from one.
-_ROUNDING = 1e-9
+_SUM_TOLERANCE = 1e-9
 
 
 def key_of(attribute: str) -> str:
@@ -131,5 +131,5 @@ def _try_out(chain: CalibrationMap, place: Place) -> None:
     with np.errstate(all="ignore"):
         proba: Any = _run(lambda: chain(row), place)
     fine = np.isfinite(proba).all() and (proba >= 0.0).all()
-    if not fine or abs(proba.sum() - 1.0) > _ROUNDING:
+    if not fine or abs(proba.sum() - 1.0) > _SUM_TOLERANCE:
         raise FormatError(place, "does not end in probabilities")

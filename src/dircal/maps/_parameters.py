@@ -36,7 +36,7 @@ __all__ = [
 # Logarithms divided by less leave the range of float64.
 _SMALLEST_ALPHA = 1.0 / LARGEST
 # The smallest entry of a canonical column may miss zero by this share of the largest entry.
-_ROUNDING = 1e-9
+_ZERO_ENTRY = 1e-9
 
 T = TypeVar("T")
 
@@ -164,7 +164,7 @@ class CanonicalParameters(AbstractParameters):
     def __post_init__(self) -> None:
         A = check_square("A", self.A)
         lowest = A.min(axis=0)
-        wrong = np.abs(lowest) > _ROUNDING * np.abs(A).max().clip(min=1.0)
+        wrong = np.abs(lowest) > _ZERO_ENTRY * np.abs(A).max().clip(min=1.0)
         if wrong.any():
             j = int(wrong.argmax())
             raise ValueError(

@@ -44,7 +44,7 @@ __all__ = [
 ROW_SUM_TOLERANCE = 1e-2
 """Rows of probabilities may miss the sum of one by this much: real files do."""
 # 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
-_ROUNDING = 1e-9
+_SUM_SLACK = 1e-9
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
 LARGEST = 1e100
@@ -313,7 +313,7 @@ def check_values(
         i = int(misses.argmax())
         if misses[i] > farthest:
             farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
-    if farthest > ROW_SUM_TOLERANCE + _ROUNDING:
+    if farthest > ROW_SUM_TOLERANCE + _SUM_SLACK:
         raise ValueError(
             f"`{name}` must have rows that sum to one; {arguments.row(row)} sums to "
             f"{total:.6g}. {fix}"

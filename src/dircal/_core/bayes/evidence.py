@@ -1,9 +1,9 @@
-r"""How far each group of entries may go from a multiple of the identity, learned from the rows.
+r"""Empirical Bayes: how far each group of entries may go from a multiple of the identity.
 
 The entries :math:`\theta` of [W | b] - [c I | 0] fall into groups g and have a Gaussian prior of
 precision :math:`\alpha_g`. With L the summed loss and H its Hessian at the optimum of
-:math:`L + \frac12 \sum_g \alpha_g \|\theta_g\|^2`, the logarithm of the evidence is, by Laplace's
-approximation,
+:math:`L + \frac12 \sum_g \alpha_g \|\theta_g\|^2`, the logarithm of the evidence, the marginal
+likelihood, is by Laplace's approximation
 
 .. math::
 
@@ -12,8 +12,9 @@ approximation,
 
 with :math:`N_g` the number of entries. It is largest where :math:`\alpha_g = \gamma_g /
 \|\theta_g\|^2`; here :math:`\gamma_g = N_g - \alpha_g \mathrm{tr}\,(H + \mathrm{diag}\,
-\alpha)^{-1}_{gg}` is the number of entries that the rows determine (MacKay). A gamma prior of the
-precision with its mode at :math:`\alpha_g^0`, worth 2a entries, makes that
+\alpha)^{-1}_{gg}` are the effective degrees of freedom, the number of entries that the rows
+determine (MacKay, 1992). A gamma prior of the precision with its mode at :math:`\alpha_g^0`, worth
+2a entries, makes that
 
 .. math:: \alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0).
 """
@@ -25,6 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
 from dircal._core.data.rows import Rows
+from dircal._core.data.simplex import SUM_ROUNDING
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import GROUPS, group_of_entries, towards_identity
 from dircal._core.model.structure import Full
@@ -57,8 +59,6 @@ _ROUNDS_OF_ESTIMATES = 4
 _BLOCKS = 16
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
-# Rounding errors of the curvature, as a part of the summed squares of the scores.
-_CURVATURE_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class EvidenceState:
         self.likelihood = Likelihood(rows, self.structure)
         self.group = group_of_entries(k)
         self.slope = slope
-        self.least = _CURVATURE_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
+        self.least = SUM_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.centre = slope * np.eye(k, k + 1)
         start = self.structure.pack(self.centre)
         self.path = PathSolver(self.likelihood, start, False, tol, max_iter)

@@ -8,6 +8,7 @@ from dircal._typing import FloatArray
 
 __all__ = [
     "ROUNDING",
+    "SUM_ROUNDING",
     "TINY",
     "log_softmax",
     "normalise",
@@ -20,6 +21,9 @@ __all__ = [
 
 ROUNDING = 1e-6
 """Rows of single precision miss the sum of one by up to this much; more is not rounding."""
+SUM_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+"""Rounding error of a mean over rows, as a part of its largest terms. NumPy adds pairwise: it grows
+with the logarithm of their number, and 64 units in the last place are more than were seen."""
 TINY = float(np.finfo(np.float64).tiny)
 """The paper's clip of probabilities: the smallest normal number, whose logarithm is -708.4."""
 

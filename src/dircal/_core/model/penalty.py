@@ -35,10 +35,10 @@ class Penalty:
 
 
 def spread_and_share(means: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What slopes do to a logit beyond what an intercept makes up for, from moments (d,).
+    """Variance of each feature and its share of the mean square, from moments (d,).
 
-    The spread is the variance of each feature, the share that part of its mean square. A feature
-    that differs by less than ``NO_SPREAD`` of its size is constant.
+    An intercept absorbs the mean of a feature, so what a slope does to logits is the variance. A
+    feature that differs by less than ``NO_SPREAD`` of its size is constant.
     """
     spread = np.maximum(squares - means**2, NO_SPREAD * np.maximum(squares, 1.0))
     return spread, spread / np.maximum(squares, spread)

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
+from dircal._core.data.simplex import SUM_ROUNDING
 from dircal._core.optim.steps import (
     ConvexObjective,
     LinearisedObjective,
@@ -45,8 +44,6 @@ _DIVERGING_CHANGE = 0.5
 _DIVERGING_STEPS = 3
 _NEGLIGIBLE_DECREASE = 1e-6
 _UNPENALISED_SHARE = 1e-2
-# Rounding errors of a mean loss: those of its largest terms, and of probabilities near one.
-_LOSS_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Status(Enum):
@@ -173,7 +170,7 @@ def _line_search(
     step is looked at with its Hessian, which most of the others would form for nothing.
     """
     slope = float(point.at.gradient @ step)
-    slack = _LOSS_ROUNDING * max(abs(point.at.loss), 1.0)
+    slack = SUM_ROUNDING * max(abs(point.at.loss), 1.0)
     length = 1.0
     for trial in range(1, _HALVINGS + 1):
         reached = steps.evaluate(point.params + length * step, with_hessian=trial == 1)
