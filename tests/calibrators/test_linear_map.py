@@ -1,4 +1,5 @@
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -6,12 +7,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from dircal import (
+    BayesianDirichletCalibrator,
+    BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
     MatrixScaling,
+    OneVsRestCalibrator,
+    PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
+    io,
 )
+from dircal._core.data.chunks import ArraySource
+from dircal.exceptions import ConvergenceWarning
 from dircal.maps import _record
 
 
@@ -114,7 +122,7 @@ def test_folds_refer_to_the_rows_and_do_not_copy_them(make_problem):
     search = CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 1e-2, 1e-4]})
     search.fit(problem.proba, problem.y)
     for member in search.calibrators_:
-        assert member._fitting.data.matrix is problem.proba
+        assert member._fitting.rows.source.inputs is problem.proba
         assert member.explain().n_rows == 320
 
 
@@ -136,5 +144,80 @@ def test_what_is_read_off_the_map_cannot_be_set(make_problem):
     fit = DirichletCalibrator().fit(problem.proba, problem.y)
     with pytest.raises(AttributeError):
         fit.coef_ = np.eye(3)
+    with pytest.raises(ValueError, match="read-only"):
+        fit.coef_[0, 0] = 2.0
     with pytest.raises(AttributeError, match="not fitted"):
         DirichletCalibrator().coef_  # noqa: B018
+
+
+@pytest.mark.parametrize("spoil", ["reversed", "nan", "negative"])
+def test_rows_that_changed_since_the_fit_are_not_explained(spoil, make_problem):
+    problem = make_problem(0, n=400, k=3)
+    X = problem.proba.copy()
+    fit = DirichletCalibrator().fit(X, problem.y)
+    X[:] = {"reversed": X[:, ::-1].copy(), "nan": np.nan, "negative": -1.0}[spoil]
+    content = pickle.dumps(fit)
+    with pytest.raises(ValueError, match=r"`X` is needed here.*explain\(X\)"):
+        fit.explain()
+    explained = pickle.loads(content).explain(problem.proba)
+    assert explained.comparison.loss_uncalibrated is None
+    assert "with the best temperature" in str(explained)
+
+
+def test_parameters_that_are_set_after_the_fit_change_nothing(make_problem):
+    problem = make_problem(0, n=400, k=3)
+    fit = DirichletCalibrator().fit(problem.proba, problem.y)
+    expected, told = fit.predict_proba(problem.proba), str(fit.explain(problem.proba))
+    fit.set_params(input_scale="logit")
+    assert_array_equal(fit.predict_proba(problem.proba), expected)
+    assert str(fit.explain(problem.proba)) == told
+    with pytest.raises(ValueError, match="does not read input_scale='logit'"):
+        io.to_bytes(fit)
+
+
+def test_what_explaining_folds_can_be_sent_elsewhere(make_problem, monkeypatch):
+    problem = make_problem(0, n=400, k=3)
+    original = ArraySource.fold
+    monkeypatch.setattr(
+        ArraySource, "fold", lambda self, f: original(self, pickle.loads(pickle.dumps(f)))
+    )
+    for calibrator in (DirichletCalibrator(), BayesianDirichletCalibrator()):
+        fit = calibrator.fit(problem.proba, problem.y)
+        assert fit.explain().n_rows == 400
+        assert fit.explain(problem.proba).n_rows == 400
+
+
+def test_two_threads_may_ask_at_once(make_problem):
+    problem = make_problem(0, n=2000, k=3)
+    fit = DirichletCalibrator().fit(problem.proba, problem.y)
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda _: (str(fit.explain()), len(pickle.dumps(fit))), range(8)))
+    assert len(set(told)) == 1
+
+
+def test_members_that_nobody_asks_keep_no_rows(make_problem):
+    problem = make_problem(0, n=400, k=3)
+    fit = OneVsRestCalibrator(VectorScaling()).fit(problem.proba, problem.y)
+    assert all(member._fitting is None for member in fit.calibrators_)
+    with pytest.raises(ValueError, match="Pass rows to explain the map on"):
+        fit.calibrators_[0].explain()
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [BayesianDirichletCalibrator(), BetaCalibrator(slopes="nonnegative"), PlattCalibrator()],
+    ids=lambda calibrator: type(calibrator).__name__,
+)
+def test_every_history_has_all_steps(calibrator, make_problem):
+    problem = make_problem(0, n=400, k=2)
+    away = 1 - problem.y  # so that slopes would be negative
+    fit = calibrator.fit(problem.proba, away)
+    assert len(fit.history_) == fit.n_iter_ > 0
+
+
+def test_the_temperature_that_is_told_is_the_fitted_one():
+    y = np.arange(40) % 4
+    right = np.where(np.eye(4)[y] == 1, 0.9, 0.1 / 3)
+    with pytest.warns(ConvergenceWarning):
+        fit = TemperatureScaling().fit(right, y)
+    assert fit.explain().comparison.temperature == pytest.approx(fit.temperature_)

@@ -339,7 +339,11 @@ BAD = {
         "leads from 3 columns to 2 classes; there are 3 and 3",
     ),
     "columns of the map": ((*MAP, "n_columns"), 7, "step 2, Affine: `matrix` must have 7 columns"),
-    "a linear map without one": (STEPS, [step("Softmax")], "has no step of the kind LinearStep"),
+    "a linear map without one": (
+        STEPS,
+        [step("Softmax")],
+        "does not read input_scale='probability'",
+    ),
     "status": (
         (*FITTED, "status", "name"),
         "__class__",
@@ -443,7 +447,9 @@ class TestLoad:
             load_json(falling, tmp_path)
         other = copy.deepcopy(document)
         other["object"]["fitted"]["calibrators_"][1]["parameters"]["input_scale"] = "logit"
-        with pytest.raises(ValueError, match="input_scale='probability'"):
+        with pytest.raises(
+            ValueError, match=r"calibrators_\[1\].map_ does not read input_scale='logit'"
+        ):
             load_json(other, tmp_path)
 
     @pytest.mark.parametrize(

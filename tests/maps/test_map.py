@@ -122,6 +122,21 @@ def test_other_numbers_are_another_step():
     assert CalibrationMap(4, (Softmax(),)) != SOFTMAX
 
 
+def test_minus_zero_is_zero():
+    assert hash(Affine(-np.zeros((2, 2)), B[:2])) == hash(Affine(np.zeros((2, 2)), B[:2]))
+
+
+def test_what_goes_in_shows_in_the_steps(make_problem):
+    assert CalibrationMap(3, (Columns((2, 0, 1)), Normalise(), Softmax())).input_scale == (
+        "probability"
+    )
+    assert CalibrationMap(1, (Complement(),)).input_scale == "probability"
+    for steps in ((Softmax(),), (Affine(W, B), Softmax()), (OneVsRest((SIGMOID,) * 3, "logit"),)):
+        assert CalibrationMap(3, steps).input_scale == "logit"
+    mean = MeanOfMaps((CalibrationMap(3, (Normalise(),)),) * 2)
+    assert CalibrationMap(3, (mean,)).input_scale == "probability"
+
+
 def test_the_arrays_of_a_step_are_its_own():
     matrix = W.copy()
     step = Affine(matrix, B)

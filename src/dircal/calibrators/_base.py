@@ -174,7 +174,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             column_classes=self.column_classes_,
             n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
-            input_scale=self.input_scale,
+            # Of the fit, whatever the parameter says by now.
+            input_scale=self.map_.input_scale,
             arguments=self._arguments,
         )
 
@@ -228,3 +229,6 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _check_fitted(self) -> None:
         """Raise a ValueError where attributes that were loaded do not belong together."""
+
+    def _let_go_of_rows(self) -> None:
+        """Forget the rows of the fit, where they are kept for later questions."""

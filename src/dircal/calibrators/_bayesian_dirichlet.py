@@ -22,7 +22,7 @@ from dircal._core.optim.temperature import definite_temperature
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
-from dircal.calibrators._linear_map import FittingRows, LinearMapMixin
+from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._solver_options import Clip, choose_clip
 from dircal.maps import Affine, CalibrationMap, LinearParameters, Softmax, UniformMixture
 from dircal.validation import LabelledScores, check_number, check_option
@@ -305,12 +305,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
                 "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
                 "effective_parameters_": dict(zip(GROUPS, fit.effective_dof.tolist(), strict=True)),
                 "log_evidence_": fit.log_evidence,
-                "n_iter_": fit.solution.n_iter,
-                "history_": tuple(fit.solution.history),
-                "_status": fit.solution.status,
                 "_posterior": fit.posterior,
-                "_record": None,
-                "_fitting": FittingRows(data, temperature, fit.solution.loss, n_more),
+                **self._attributes(rows.with_clip(start.clip), fit.solution, temperature, n_more),
             },
         )
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dircal._core.data.rows import Rows
-from dircal._core.optim.newton import Solution
+from dircal._core.optim.newton import Solution, with_history
 from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._binary import AbstractBinaryCalibrator
@@ -146,7 +146,8 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
         super()._check_options()
 
     def _check_fitted(self) -> None:
-        self._step(Affine)
+        if self._step(Affine).matrix.shape != (1, 2):
+            raise ValueError("beta calibration needs one row of two slopes")
 
     def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
         found = self._solve_with_bounds(rows, slope)
@@ -161,7 +162,8 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
         # slope is zero.
         faces = [self._solve_face(rows, slope, face) for face in _FACES]
         best = min(filter(_is_feasible, faces), key=lambda face: face.loss)
-        return replace(best, n_iter=free.n_iter + sum(face.n_iter for face in faces))
+        others = [step for each in (free, *faces) if each is not best for step in each.history]
+        return with_history(best, others)
 
     def _solve_face(self, rows: Rows, slope: float, used: tuple[int, ...]) -> Solution:
         """The best of the maps whose other parameters are zero."""

@@ -7,11 +7,12 @@ from typing import Any, Self
 from sklearn.base import clone
 
 from dircal._core.data.chunks import row_slices
+from dircal._core.data.rows import Rows
 from dircal._core.model.structure import Structure
 from dircal._threads import limited_blas
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_path, is_of
-from dircal.calibrators._linear_map import FittingRows, LinearMapMixin
+from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty
 from dircal.calibrators._solver_options import choose_clip
 from dircal.maps import Softmax
@@ -50,7 +51,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return self._fitted(data, fit)
+        return self._fitted(rows, fit)
 
     def _fit_settings(
         self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
@@ -74,7 +75,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
                 max_iter=self.max_iter,
             )
             for i, fit in fits:
-                candidates[i]._store(data, candidates[i]._fitted(data, fit))
+                candidates[i]._store(data, candidates[i]._fitted(rows, fit))
                 yield i, candidates[i]
 
     def _check_fitted(self) -> None:
@@ -82,15 +83,11 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
         if not is_of(self._structure(len(self.classes_)), self._linear_step):
             raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
 
-    def _fitted(self, data: LabelledScores, fit: LinearFit) -> Fitted:
+    def _fitted(self, rows: Rows, fit: LinearFit) -> Fitted:
         n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
+        temperature = fit.temperature if n_more > 0 else fit.solution
+        clipped = rows.with_clip(fit.clip)
         return Fitted(
             (*self._score_steps(fit.clip), fit.step, Softmax()),
-            {
-                "n_iter_": fit.solution.n_iter,
-                "history_": tuple(fit.solution.history),
-                "_status": fit.solution.status,
-                "_record": None,
-                "_fitting": FittingRows(data, fit.temperature, fit.solution.loss, n_more),
-            },
+            self._attributes(clipped, fit.solution, temperature, n_more),
         )

@@ -1,6 +1,7 @@
 """What calibrators can tell whose map is, or is close to, softmax(W s + b)."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,34 +20,25 @@ from dircal.maps import (
     CanonicalParameters,
     Explanation,
     FitRecord,
+    FittingRows,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,
     LogProbability,
     LogSoftmax,
     Normalise,
+    Softmax,
     UniformMixture,
     column_steps,
+    complete_record,
     explain_rows,
-    make_record,
+    start_record,
 )
 from dircal.validation import LabelledScores
 
-__all__ = ["FittingRows", "LinearMapMixin"]
+__all__ = ["LinearMapMixin"]
 
-
-@dataclass(frozen=True, eq=False)
-class FittingRows:
-    """The rows of a fit, kept until they are asked what the map does to them.
-
-    ``temperature`` is the best temperature map, ``loss`` that of the map itself, and ``n_more`` how
-    many parameters it has beyond a temperature.
-    """
-
-    data: LabelledScores
-    temperature: Solution
-    loss: float
-    n_more: int
+_Log = LogProbability | LogSoftmax
 
 
 class LinearMapMixin:
@@ -63,9 +55,9 @@ class LinearMapMixin:
     n_iter_: int
     history_: tuple[Iteration, ...]
     _status: Status
-    _record: FitRecord | None
+    _record: FitRecord
     _fitting: FittingRows | None = None
-    """Until there is a record; never part of a file."""
+    """The rows of the fit, until the record is complete; never part of a file."""
 
     _reads_raw_logits: ClassVar[bool]
     """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
@@ -91,8 +83,10 @@ class LinearMapMixin:
         return self.map_.clip
 
     def _weights(self) -> FloatArray:
-        """[W | b], (k, k + 1)."""
-        return self._linear_step.weights(len(self.classes_))
+        """[W | b], (k, k + 1), which nobody can write to: it is read off the map."""
+        weights = self._linear_step.weights(len(self.classes_))
+        weights.setflags(write=False)
+        return weights
 
     @property
     def _linear_step(self) -> AbstractLinearStep:
@@ -169,33 +163,45 @@ class LinearMapMixin:
             Print it to read it; its attributes hold the numbers.
         """
         check_is_fitted(self)
-        record, name = self._complete_record(), type(self).__name__
+        name = type(self).__name__
         if X is None:
-            return record.explanation(name, self.classes_)
+            if not self._complete_record():
+                raise ValueError(
+                    f"`X` is needed here: the rows that this {name} was fitted on are no longer at "
+                    "hand, or have changed since. Pass rows to explain the map on: explain(X)."
+                )
+            return self._record.explanation(name, self.classes_)
         inputs, column_classes = self._check_scores(X)  # type: ignore[attr-defined]
-        columns = column_steps(column_classes, self.n_features_in_, self.input_scale)
-        scores = CalibrationMap(self.n_features_in_, (*columns, *self._score_steps(0.0)))
+        whole: CalibrationMap = self._map_of(column_classes)  # type: ignore[attr-defined]
+        # Which class leads is told by scores without a clip.
+        steps = whole.steps[: len(whole.steps) - len(self._acting_steps()) - 1]
+        bare = tuple(replace(s, clip=0.0) if isinstance(s, _Log) else s for s in steps)
         unknown = np.zeros(len(inputs), dtype=np.uint8)
-        rows = Rows(ArraySource(inputs, unknown, None, scores.read)).with_clip(self.clip_)
-        return explain_rows(name, rows, self.classes_, record.comparison, self._logits_of)
+        read = CalibrationMap(whole.n_columns, bare).read
+        rows = Rows(ArraySource(inputs, unknown, None, read)).with_clip(self.clip_)
+        return explain_rows(name, rows, self.classes_, self._record.comparison, self._logits_map())
 
-    def _complete_record(self) -> FitRecord:
-        """What there is to tell of the fitting rows, measured at the first question."""
-        if self._record is None:
-            fitting = self._fitting
-            assert fitting is not None
-            rows = self._rows(fitting.data).with_clip(self.clip_)
-            self._record = make_record(
-                rows, fitting.temperature, fitting.loss, fitting.n_more, self._logits_of
-            )
-            del self._fitting
-        return self._record
+    def _complete_record(self) -> bool:
+        """Measure at the first question what the map does to the fitting rows; then let them go.
+
+        Returns whether there is something to tell.
+        """
+        record, fitting = self._record, self._fitting
+        if not record.is_complete and fitting is not None:
+            # One assignment each, in this order: other threads may ask at the same time.
+            self._record = record = complete_record(record, fitting, self._logits_map())
+            self._fitting = None
+        return record.is_complete
+
+    def _let_go_of_rows(self) -> None:
+        self._fitting = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows stay behind: what is pickled, copied or saved has been asked about them.
         if self._fitting is not None:
             self._complete_record()
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        state.pop("_fitting", None)
         return state
 
     def _score_steps(self, clip: float) -> tuple[AbstractStep, ...]:
@@ -210,11 +216,26 @@ class LinearMapMixin:
         read: Reader = CalibrationMap(data.shape[1], (*columns, *self._score_steps(0.0))).read
         return Rows(data.source(read))
 
-    def _logits_of(self, scores: FloatArray) -> FloatArray:
-        """What the softmax is taken of, from clipped scores (k, m), which may be used up."""
+    def _acting_steps(self) -> tuple[AbstractStep, ...]:
+        """The steps between clipped scores and the softmax."""
         steps, acting = self.map_.steps, (AbstractLinearStep, UniformMixture)
-        first = next(i for i, step in enumerate(steps) if isinstance(step, acting))
-        return CalibrationMap(len(scores), steps[first:-1]).on_block(scores)
+        return steps[next(i for i, step in enumerate(steps) if isinstance(step, acting)) : -1]
+
+    def _logits_map(self) -> Callable[[FloatArray], FloatArray]:
+        """What the softmax is taken of, from clipped scores (k, m), which may be used up."""
+        return CalibrationMap(len(self.classes_), self._acting_steps()).on_block
+
+    def _attributes(
+        self, rows: Rows, solution: Solution, temperature: Solution, n_more: int
+    ) -> dict[str, Any]:
+        """What every such fit stores; ``n_more`` parameters beyond those of a temperature map."""
+        return {
+            "n_iter_": solution.n_iter,
+            "history_": tuple(solution.history),
+            "_status": solution.status,
+            "_record": start_record(rows, temperature, solution.loss, n_more),
+            "_fitting": FittingRows.of(rows) if n_more > 0 else None,
+        }
 
     def _check_options(self) -> None:
         check_solver_options(self.clip, self.max_iter, self.tol)
@@ -235,6 +256,8 @@ class LinearMapMixin:
         )
 
     def _check_fitted(self) -> None:
-        if self._record is None:
-            raise ValueError("there must be a record of the fit")
-        _ = self._linear_step
+        k = len(self.classes_)
+        if not isinstance(self.map_.steps[-1], Softmax) or self._linear_step is None:
+            raise ValueError("`map_` must end in a linear step and a softmax")
+        if self._record.comparison.additional_parameters > k * (k + 1):
+            raise ValueError("the record of the fit has more parameters than the map")

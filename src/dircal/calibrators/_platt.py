@@ -126,7 +126,8 @@ class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
         return float(self._step(Diagonal).intercepts[0])
 
     def _check_fitted(self) -> None:
-        self._step(Diagonal)
+        if self._step(Diagonal).slopes.shape != (1,):
+            raise ValueError("Platt scaling needs one slope")
 
     def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
         n_positive = rows.total_weight * rows.source.fold(_positive_weight)

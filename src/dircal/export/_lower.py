@@ -173,7 +173,7 @@ def _check_exact(step: maps.AbstractStep, x: Expression) -> None:
     """Refuse a curve with edges of scores that no two programs compute alike."""
     if not x.exact:
         raise ValueError(
-            f"`calibrator` has an {type(step).__name__} of scores that are computed with "
+            f"`calibrator` has the step {type(step).__name__} of scores that are computed with "
             "exponentials, whose last digit differs between programs, so rows at an edge of the "
             "curve would get another answer. Fit it with input_scale='probability', or save it "
             "with dircal.save."

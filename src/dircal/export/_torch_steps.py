@@ -95,8 +95,8 @@ def module_of(step: maps.AbstractStep) -> AbstractStepModule:
 @module_of.register(maps.Lookup)
 def _(step: maps.AbstractStep) -> AbstractStepModule:
     raise ValueError(
-        f"`calibrator` has an {type(step).__name__}, and a curve with edges has no gradient, so "
-        "that there would be nothing to train. Use to_onnx or to_python."
+        f"`calibrator` has the step {type(step).__name__}, and a curve with edges has no gradient, "
+        "so that there would be nothing to train. Use to_onnx or to_python."
     )
 
 

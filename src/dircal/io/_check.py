@@ -117,6 +117,8 @@ def _check_columns(calibrator: Any, place: Place) -> None:
             f"leads from {found.n_columns} columns to {found.n_classes} classes; there are "
             f"{n_columns} and {k}",
         )
+    if found.input_scale != calibrator.input_scale:
+        raise FormatError(f"{place}.map_", f"does not read input_scale={calibrator.input_scale!r}")
     _try_out(found, f"{place}.map_")
 
 

@@ -24,7 +24,13 @@ from dircal.maps._parameters import (
     InterpretationPoints,
     LinearParameters,
 )
-from dircal.maps._record import FitRecord, explain_rows, make_record
+from dircal.maps._record import (
+    FitRecord,
+    FittingRows,
+    complete_record,
+    explain_rows,
+    start_record,
+)
 from dircal.maps._step import AbstractStep
 
 __all__ = [
@@ -42,6 +48,7 @@ __all__ = [
     "Effects",
     "Explanation",
     "FitRecord",
+    "FittingRows",
     "GenerativeParameters",
     "Interpolation",
     "InterpretationPoints",
@@ -61,9 +68,10 @@ __all__ = [
     "UniformMixture",
     "ZeroLogit",
     "column_steps",
+    "complete_record",
     "explain_rows",
-    "make_record",
     "mean_of_maps",
+    "start_record",
 ]
 
 STEPS = {

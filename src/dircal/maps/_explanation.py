@@ -326,8 +326,10 @@ def _about_temperature(comparison: TemperatureComparison) -> str:
         if comparison.pvalue < _SIGNIFICANT
         else "one temperature would do about as well"
     )
+    start = comparison.loss_uncalibrated
+    before = "" if start is None else f"{start:.4f} before, "
     return (
-        f"Log-loss {comparison.loss_uncalibrated:.4f} before, {comparison.loss_temperature:.4f} "
+        f"Log-loss {before}{comparison.loss_temperature:.4f} "
         f"with the best temperature, {comparison.loss:.4f} with this map (fitting rows); "
         f"likelihood ratio {comparison.likelihood_ratio:.1f} for "
         f"{comparison.additional_parameters} more parameters: {verdict}."

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from dircal._core.data.chunks import row_slices
 from dircal._threads import limited_blas
-from dircal._typing import FloatArray
-from dircal.maps._columns import Columns
-from dircal.maps._log import LogProbability, LogSoftmax
+from dircal._typing import FloatArray, InputScale
+from dircal.maps._columns import Columns, Complement
+from dircal.maps._log import LogProbability, LogSoftmax, Normalise
 from dircal.maps._step import AbstractStep
 
 __all__ = ["CalibrationMap"]
@@ -27,7 +27,7 @@ _Step = TypeVar("_Step", bound=AbstractStep)
 class CalibrationMap:
     r"""What a fit returns: steps from rows of scores to calibrated probabilities.
 
-    It is a value: two maps that do the same are equal, it can be pickled and printed, and nothing
+    It is a value: two maps of the same steps are equal, it can be pickled and printed, and nothing
     can change it. Files and exports are written from its steps.
 
     Parameters
@@ -93,6 +93,18 @@ class CalibrationMap:
             except ValueError as error:
                 raise ValueError(f"step {i}, {type(step).__name__}: {error}") from None
         return n
+
+    @property
+    def input_scale(self) -> InputScale:
+        """What goes in: only probabilities are divided by their sum, or by one less themselves."""
+        for step in self.steps:
+            if isinstance(step, Complement | Normalise | LogProbability):
+                return "probability"
+            if isinstance(step, Columns):
+                continue
+            members: tuple[CalibrationMap, ...] = getattr(step, "members", ())
+            return members[0].input_scale if members and not hasattr(step, "scale") else "logit"
+        return "logit"
 
     @property
     def clip(self) -> float:

@@ -1,19 +1,19 @@
 """What a fitted map does to rows: those of its fit, or others."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk
+from dircal._core.data.chunks import ArraySource, Chunk
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, measure_effects
 from dircal.maps._explanation import Explanation, TemperatureComparison, make_explanation
 
-__all__ = ["FitRecord", "explain_rows", "make_record"]
+__all__ = ["FitRecord", "FittingRows", "complete_record", "explain_rows", "start_record"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,11 @@ class FitRecord:
     effects: Effects | None
     comparison: TemperatureComparison
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether effects are known, or there are none."""
+        return self.effects is not None or self.comparison.additional_parameters == 0
+
     def explanation(self, name: str, labels: LabelArray) -> Explanation:
         """What the map of the calibrator called ``name`` does to the fitting rows."""
         return make_explanation(
@@ -42,31 +47,62 @@ class FitRecord:
         )
 
 
-def make_record(
-    rows: Rows,
-    temperature: Solution,
-    loss: float,
-    n_more: int,
-    logits_of: Callable[[FloatArray], FloatArray],
-) -> FitRecord:
-    """What the map with ``logits_of`` does to the rows of its fit, beside the best temperature.
+@dataclass(frozen=True, eq=False)
+class FittingRows:
+    """The rows of a fit as they are now, and a sum by which it shows if they were others then."""
 
-    ``n_more`` parameters beyond a temperature; without any there are no effects beyond it.
+    rows: Rows
+    checksum: float
+
+    @classmethod
+    def of(cls, rows: Rows) -> "FittingRows":
+        """These rows, without the chunks that a fit has kept of them."""
+        checksum, source = rows.source.fold(_checksum), rows.source
+        fresh = replace(source) if isinstance(source, ArraySource) else source
+        return cls(replace(rows, source=fresh), checksum)
+
+    @property
+    def are_the_same(self) -> bool:
+        """Whether arrays of the user still hold what they held."""
+        return self.rows.source.fold(_checksum) == self.checksum
+
+
+def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) -> FitRecord:
+    """What a fit knows of its rows without measuring effects.
+
+    The map has the mean ``loss`` and ``n_more`` parameters beyond the ``temperature``; without any
+    it has no effects beyond it, and the record is complete.
     """
-    slope = float(temperature.params[0])
     observed = rows.source.fold(partial(_class_weights, rows.n_classes))
     # Weights that were added up may miss one by rounding.
     observed /= observed.sum()
-    effects: Effects | None = None
-    uncalibrated, tempered = None, temperature.loss
-    if n_more > 0:
-        # Effects are told in a few digits.
-        small = rows.as_float32() if rows.allow_float32 else rows
-        effects = measure_effects(small, slope, logits_of)
-        uncalibrated, tempered, loss = effects.losses
+    ratio = 2.0 * rows.total_weight * (temperature.loss - loss)
+    comparison = TemperatureComparison(
+        1.0 / float(temperature.params[0]), None, temperature.loss, loss, ratio, n_more
+    )
+    return FitRecord(rows.total_weight, observed, None, comparison)
+
+
+def complete_record(
+    record: FitRecord, fitting: FittingRows, logits_of: Callable[[FloatArray], FloatArray]
+) -> FitRecord:
+    """The record with what the map does to the rows of its fit, if these are still the same."""
+    if not fitting.are_the_same:
+        return record
+    rows, known = fitting.rows, record.comparison
+    # Effects are told in a few digits.
+    small = rows.as_float32() if rows.allow_float32 else rows
+    effects = measure_effects(small, 1.0 / known.temperature, logits_of)
+    uncalibrated, tempered, loss = effects.losses
     ratio = 2.0 * rows.total_weight * (tempered - loss)
-    comparison = TemperatureComparison(1.0 / slope, uncalibrated, tempered, loss, ratio, n_more)
-    return FitRecord(rows.total_weight, observed, effects, comparison)
+    comparison = replace(
+        known,
+        loss_uncalibrated=uncalibrated,
+        loss_temperature=tempered,
+        loss=loss,
+        likelihood_ratio=ratio,
+    )
+    return replace(record, effects=effects, comparison=comparison)
 
 
 def explain_rows(
@@ -81,6 +117,12 @@ def explain_rows(
     return make_explanation(
         name, "the given rows", rows.n_samples, effects, labels, None, comparison
     )
+
+
+def _checksum(chunk: Chunk) -> float:
+    """A sum in which every score, label and weight has its own part."""
+    places = np.arange(1.0, 1.0 + len(chunk.scores))
+    return float((places @ chunk.scores + chunk.labels) @ chunk.weight)
 
 
 def _class_weights(n_classes: int, chunk: Chunk) -> FloatArray:

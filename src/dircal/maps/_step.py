@@ -67,7 +67,8 @@ class AbstractStep(ABC):
 def freeze(step: AbstractStep, **arrays: Any) -> None:
     """Set array fields of a step to copies in double precision that nobody can write to."""
     for name, value in arrays.items():
-        array = np.array(value, dtype=np.float64, order="C")
+        # Minus zero becomes zero, so that what is equal has the same hash.
+        array = np.array(value, dtype=np.float64, order="C") + 0.0
         array.setflags(write=False)
         object.__setattr__(step, name, array)
 
@@ -82,12 +83,16 @@ def _same(mine: Any, theirs: Any) -> bool:
     return bool(mine == theirs)
 
 
+def _is_int(value: object) -> bool:
+    return isinstance(value, int)
+
+
 def _short(value: Any) -> str:
     """A few numbers as they are, many by their shape."""
     if isinstance(value, np.ndarray):
         if value.size > 4:
             return f"<{' x '.join(map(str, value.shape))}>"
         return np.array2string(value, precision=4, separator=", ")
-    if isinstance(value, tuple) and (len(value) > 6 or not isinstance(value[0], int)):
+    if isinstance(value, tuple) and (len(value) > 6 or not all(map(_is_int, value))):
         return f"<{len(value)}>"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

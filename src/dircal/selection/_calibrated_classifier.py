@@ -332,4 +332,7 @@ class _Task:
             input_scale=fitted.input_scale,
             arguments=fitted._arguments,
         )
-        return fitted._fit_checked(data)
+        fitted._fit_checked(data)
+        # Scores that nobody else has: they go when they have been explained.
+        fitted.__getstate__()
+        return fitted

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from dircal._core.data.chunks import Reader, row_slices
 from dircal._core.data.simplex import ROUNDING, rest_of_logits, rest_of_proba
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import Fitted, FitWarning
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
@@ -92,27 +92,28 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
     @property
     def map_(self) -> CalibrationMap:  # type: ignore[override]
         """The maps of all classes, divided by their sum."""
-        columns = column_steps(self.column_classes_, self.n_features_in_, self.input_scale)
         members = tuple(member.map_ for member in self.calibrators_)
-        steps = (*columns, *self._score_steps(), OneVsRest(members, self.input_scale))
+        scale = members[0].input_scale
+        columns = column_steps(self.column_classes_, self.n_features_in_, scale)
+        steps = (*columns, *_score_steps(scale), OneVsRest(members, scale))
         return CalibrationMap(self.n_features_in_, steps)
-
-    def _score_steps(self) -> tuple[AbstractStep, ...]:
-        return () if self.input_scale == "logit" else (Normalise(ROUNDING),)
 
     def _check_options(self) -> None:
         check_calibrator(self.calibrator)._check_parameters()
 
     def _fit(self, data: LabelledScores) -> Fitted:
         columns = column_steps(data.column_classes, data.shape[1], self.input_scale)
-        read = CalibrationMap(data.shape[1], (*columns, *self._score_steps())).read
+        read = CalibrationMap(data.shape[1], (*columns, *_score_steps(self.input_scale))).read
         at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
             for pair in self._pairs(data, read, slice(first, first + at_once)):
                 own = (data.labels == len(calibrators)).astype(np.uint8)
                 alone = LabelledScores(pair.T, own, data.sample_weight, _BOTH, _BOTH, None, 2)
-                calibrators.append(clone(self.calibrator)._fit_checked(alone))
+                fitted = clone(self.calibrator)._fit_checked(alone)
+                # They would keep a copy of all scores.
+                fitted._let_go_of_rows()
+                calibrators.append(fitted)
         return Fitted(None, {"calibrators_": calibrators})
 
     def _pairs(self, data: LabelledScores, read: Reader, chosen: slice) -> FloatArray:
@@ -155,3 +156,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
             )
             warnings.append((words, kind))
         return warnings
+
+
+def _score_steps(scale: InputScale) -> tuple[AbstractStep, ...]:
+    return () if scale == "logit" else (Normalise(ROUNDING),)

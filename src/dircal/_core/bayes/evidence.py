@@ -19,7 +19,7 @@ determine (MacKay, 1992). A gamma prior of the precision with its mode at :math:
 .. math:: \alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -30,7 +30,7 @@ from dircal._core.data.simplex import SUM_ROUNDING
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import GROUPS, group_of_entries, towards_identity
 from dircal._core.model.structure import Full
-from dircal._core.optim.newton import Solution, minimise
+from dircal._core.optim.newton import Iteration, Solution, minimise, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
 from dircal._typing import FloatArray, IntArray
@@ -163,10 +163,11 @@ def maximise_evidence(
     Rounds of two: the optimum for given precisions, then the best precisions for its curvature.
     """
     state = EvidenceState(rows, prior.slope, max(tol, _LOOSE), max_iter)
-    precisions, n_iter = np.maximum(prior.mode, state.least), 0
+    precisions = np.maximum(prior.mode, state.least)
+    history: list[Iteration] = []
     inside = _FIRST_TOLERANCE
     for _ in range(state.n_rounds if learn else 0):
-        n_iter += state.solve(precisions)
+        history += state.solve(precisions).history
         last = precisions
         precisions = state.curvature(last).best_precisions(prior.mode, inside)
         inside = max(0.01 * inside, 0.1 * state.tolerance)
@@ -180,7 +181,7 @@ def maximise_evidence(
     evidence = -rows.total_weight * solution.loss
     evidence += 0.5 * (of_prior - curvature.log_determinant(precisions))
     return GroupFit(
-        replace(solution, n_iter=solution.n_iter + n_iter),
+        with_history(solution, history),
         precisions,
         curvature.effective_dof(precisions),
         evidence,
@@ -234,11 +235,11 @@ class EvidenceState:
         penalty = towards_identity(self.rows.n_classes, halved, self.slope)
         return Objective(self.likelihood, penalty)
 
-    def solve(self, precisions: FloatArray) -> int:
-        """Go to the optimum and linearise there; returns the steps taken."""
+    def solve(self, precisions: FloatArray) -> Solution:
+        """Go to the optimum and linearise there."""
         found = self.path.solve(self.objective(precisions))
         self.path.linearise_at(found.params)
-        return found.n_iter
+        return found
 
     def curvature(self, precisions: FloatArray) -> Curvature:
         """The Hessian at the last linearisation: all of it, or blocks of some classes."""

@@ -104,9 +104,7 @@ class _View:
         if self.transform is not None:
             scores = self.transform(np.maximum(chunk.scores, self.log_clip))
             return scores.astype(self.dtype, copy=False)
-        scores = chunk.scores
-        if self.dtype is np.float32:
-            scores = chunk.once("float32", None, lambda: chunk.scores.astype(np.float32))
+        scores = chunk.scores.astype(self.dtype, copy=False)
         # A clip below all scores need not be looked at, where knowing that is cheap.
         kept = chunk.memo is not None
         if kept and self.log_clip <= chunk.once("low", None, lambda: float(chunk.scores.min())):

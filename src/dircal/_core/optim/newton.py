@@ -9,7 +9,7 @@ preconditioned conjugate gradients beyond.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from dircal._core.data.simplex import SUM_ROUNDING
@@ -23,7 +23,7 @@ from dircal._core.optim.steps import (
 )
 from dircal._typing import FloatArray
 
-__all__ = ["Iteration", "Solution", "Status", "forms_hessian", "minimise"]
+__all__ = ["Iteration", "Solution", "Status", "forms_hessian", "minimise", "with_history"]
 
 # Parameters up to which the Hessian is formed: above some 25 classes its cost passes that of the
 # products of a whole conjugate-gradient solution.
@@ -86,6 +86,12 @@ class Solution:
     status: Status
     evaluated: Point
     history: Sequence[Iteration] = ()
+
+
+def with_history(solution: Solution, before: Sequence[Iteration]) -> Solution:
+    """A solution that counts the steps of solves before it."""
+    history = (*before, *solution.history)
+    return replace(solution, n_iter=len(history), history=history)
 
 
 def forms_hessian(n_params: int) -> bool:

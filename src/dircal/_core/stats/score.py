@@ -28,6 +28,9 @@ _RIDGE = 1e-9
 _LEAST_INFORMATION = 1e-10
 # Beyond this many classes only slopes and intercepts of the classes are tested.
 _MOST_CLASSES_IN_FULL = 30
+# Where more of the rows than this keep their most probable class, those that leave it are summed;
+# otherwise all are.
+_MOSTLY_STAY = 0.5
 # Uniform numbers that are drawn at once: the scores of the rows that move then take some 30 MB.
 _DRAWN_AT_ONCE = 2**18
 
@@ -134,10 +137,18 @@ def _drawn_sums(
         (n_resamples, 1),
     )
     sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
+    few_leave = proba.max(axis=0).mean() > _MOSTLY_STAY
     step = max(1, _DRAWN_AT_ONCE // m)
     for first in range(0, n_resamples, step):
         part = sums[first : first + step]
         draw, row, arrived = draws.departures(rng.random((len(part), m)))
+        advance(len(part))
+        if not few_leave:
+            labels = np.tile(draws.top_cells, (len(part), 1))
+            labels[draw, row] = arrived
+            for own, drawn in zip(part, labels, strict=True):
+                own[:] = structure.adjoint(_one_hot(drawn, chunk.weight, k), chunk.scores)
+            continue
         moves = _Moves(
             np.tile(draw, 2),
             np.tile(row, 2),
@@ -145,7 +156,6 @@ def _drawn_sums(
             np.repeat([1.0, -1.0], len(row)),
         )
         part += sum_moves(moves, chunk, len(part))
-        advance(len(part))
     return sums
 
 
