@@ -7,6 +7,11 @@ PIP := python -m pip install --quiet --disable-pip-version-check --constraint co
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Real data that are no part of the repository: this folder beside the checkout, unless another is
+# named. `DIRCAL_DATA= make test` goes without.
+ifeq ($(origin DIRCAL_DATA)$(wildcard ../shared/data),undefined../shared/data)
+export DIRCAL_DATA := $(CURDIR)/../shared/data
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci paper-neural networks clean

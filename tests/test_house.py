@@ -246,6 +246,16 @@ def test_import_waits_for_the_first_name():
         dircal.Dirichlet  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    "folder", ["src", "tests", "experiments", "benchmarks", "examples", "docs"]
+)
+def test_no_python_file_knows_where_data_lie(folder):
+    """The folder is what `DIRCAL_DATA` names; only the Makefile has a guess."""
+    for path in (ROOT / folder).rglob("*.py"):
+        guess = re.search(r"shared[^\w.]{1,6}data", path.read_text(encoding="utf-8"))
+        assert guess is None, path
+
+
 def test_the_changelog_begins_with_what_moves():
     text = (ROOT / "CHANGELOG.md").read_text()
     assert (
