@@ -1,28 +1,42 @@
 # The only list of commands; people and CI call the same targets.
 
-PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
-PIP := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# On Windows, in Git's bash, interpreters and folders have other names.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+EXE := .exe
+else
+PYTHON ?= python3
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
+INSTALL := python -m pip install --quiet --disable-pip-version-check
+PIP := $(INSTALL) --constraint constraints.txt
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Real data that are no part of the repository: this folder beside the checkout, unless another is
+# named. `DIRCAL_DATA= make test` goes without.
+ifeq ($(origin DIRCAL_DATA)$(wildcard ../shared/data),undefined../shared/data)
+export DIRCAL_DATA := $(CURDIR)/../shared/data
+endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(BIN)/python:
+$(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[cli,report]"
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-dev: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
@@ -43,11 +57,22 @@ test: $(VENV)/.installed-dev browser  ## run the whole suite, docs examples incl
 
 $(VENV)-bare/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-bare
-	$(VENV)-bare/bin/$(PIP) --editable .
+	$(VENV)-bare/$(SCRIPTS)/$(PIP) --editable .
 	@touch $@
 
 test-bare: $(VENV)-bare/.installed  ## check that the package works without any extra
-	$(VENV)-bare/bin/python tests/bare/check_import.py
+	$(VENV)-bare/$(SCRIPTS)/python tests/bare/check_import.py
+
+$(VENV)-oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/$(SCRIPTS)/$(INSTALL) --constraint constraints-oldest.txt --editable ".[test]"
+	@touch $@
+
+# These need ONNX or PyTorch, whose old versions are too much to fetch.
+HEAVY := tests/common/test_exports.py tests/maps/test_new_calibrator.py $(addprefix tests/export/test_,onnx.py steps.py torch.py)
+
+test-oldest: $(VENV)-oldest/.installed  ## run the tests with the oldest versions that are allowed
+	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest tests --numprocesses $(WORKERS) $(addprefix --ignore=,$(HEAVY))
 
 test-long: $(VENV)/.installed-dev  ## run the slow statistical guarantees and rewrite their table
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/long --numprocesses 0
@@ -62,8 +87,22 @@ format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+hooks: $(VENV)/.installed-dev  ## check before every commit and push, with what is installed here
+	$(BIN)/pre-commit install
+
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# Built, checked and installed in environments of their own: nothing of the checkout gets in.
+dist:  ## build the package, check it, and run the demonstration from the wheel
+	rm -rf dist $(VENV)-dist $(VENV)-wheel
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/$(SCRIPTS)/$(INSTALL) build twine
+	$(VENV)-dist/$(SCRIPTS)/python -m build
+	$(VENV)-dist/$(SCRIPTS)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/$(SCRIPTS)/$(INSTALL) "$$(ls dist/*.whl)[cli,report]"
+	cd $(VENV)-wheel && $(SCRIPTS)/dircal demo
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
@@ -72,7 +111,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/files.py
 
-$(VENV)/.installed-experiments: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"
 	@touch $@ $(VENV)/.installed
 
@@ -85,7 +124,7 @@ paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data
 paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, on networks that others have published and our own
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural
 
-$(VENV)/.installed-networks: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-networks: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[networks]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-experiments
 
@@ -93,4 +132,4 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated docs/guide/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures build dist

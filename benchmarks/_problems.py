@@ -50,16 +50,15 @@ class Problem:
 
 def problems(n_classes: int) -> list[Problem]:
     """Real networks with so many classes, 5000 rows each; one generated problem if none is here."""
-    folder = _folder()
-    paths = [folder / f"{name}.npz" for name in _NETWORKS[n_classes]]
-    found = [_read(path) for path in paths if path.is_file()]
+    files = {path.stem: path for path in _files()}
+    found = [_read(files[name]) for name in _NETWORKS[n_classes] if name in files]
     real = [problem for problem in found if problem is not None]
     return real or [generate(_N_SAMPLES, n_classes)]
 
 
 def all_networks() -> Iterator[Problem]:
     """Every file of the folder that has an output for each class, one after another."""
-    for path in sorted(_folder().glob("*.npz")):
+    for path in _files():
         problem = _read(path)
         if problem is not None:
             yield problem
@@ -101,9 +100,10 @@ def _softmax(logits: FloatArray) -> FloatArray:
     return proba
 
 
-def _folder() -> Path:
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(os.environ.get("DIRCAL_DATA", beside)) / "networks"
+def _files() -> list[Path]:
+    """Files of networks, in order; none where nobody has named the folder of the data."""
+    given = os.environ.get("DIRCAL_DATA")
+    return sorted((Path(given) / "networks").glob("*.npz")) if given else []
 
 
 def _read(path: Path) -> Problem | None:

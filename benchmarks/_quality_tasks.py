@@ -1,12 +1,12 @@
 """Real classifiers to calibrate: rows to fit on, and rows to measure on."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from experiments._shared.data import data_folders
 from experiments.uci._classifiers import CLASSIFIERS
 from experiments.uci._data import DATASETS, load
 from experiments.uci._files import Cache, read_predictions
@@ -86,10 +86,8 @@ def _uci() -> Iterator[Task]:
 
 def _networks() -> Iterator[Task]:
     """The source's own validation part, or half of the rows, at most 5000, shuffled."""
-    given = os.environ.get("DIRCAL_DATA")
-    folder = (Path(given) if given else _ROOT.parent / "shared" / "data") / "networks"
-    paths = [path for path in sorted(folder.glob("*.npz")) if not path.stem.startswith("top1")]
-    for path in paths:
+    found = [path for folder in data_folders("networks") for path in folder.glob("*.npz")]
+    for path in sorted(path for path in found if not path.stem.startswith("top1")):
         with np.load(path) as stored:
             if "val_logits" in stored:
                 fit = _proba(stored["val_logits"], logits=True), stored["val_labels"]

@@ -95,8 +95,12 @@ class Look:
 
 
 def own_examples() -> tuple[Example, Example]:
-    """One of our own networks for figures 1 and S12, and one of others for figure 2."""
-    ours, others = default_folders()
+    """One of our own networks for figures 1 and S12, and one of others for figure 2.
+
+    Without a folder of others the second is not there, and the figure is drawn from its table.
+    """
+    folders = default_folders()
+    ours, others = folders[0], folders[-1]
     return (
         Example(EXAMPLE, ours / f"{EXAMPLE}.npz"),
         Example(OF_EFFECTS, others / f"{OF_EFFECTS}.npz", _LAND_COVER),

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -13,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.model_selection import train_test_split
+
+from experiments._shared.data import data_folders
 
 from ._arrays import Arrays, has_confidences_only, read_arrays
 
@@ -99,10 +100,8 @@ class Entry:
 
 
 def default_folders() -> tuple[Path, ...]:
-    """Our own networks, and those of others in the folder that the user names or beside us."""
-    given = os.environ.get("DIRCAL_DATA")
-    shared = Path(given) if given else _HERE.parents[2] / "shared" / "data"
-    return (_HERE / "networks", shared / "networks")
+    """Our own networks, and those of others where the user names a folder."""
+    return (_HERE / "networks", *data_folders("networks"))
 
 
 @cache

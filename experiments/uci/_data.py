@@ -1,6 +1,5 @@
 """The datasets, prepared as the paper's code prepares them."""
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from experiments._shared.data import data_folders
 
 __all__ = ["DATASETS", "Dataset", "MissingDatasetError", "load"]
 
@@ -69,10 +70,8 @@ def load(name: str) -> Dataset:
 
 
 def _find(name: str) -> Path:
-    """The file, in the folder that the user names, beside the checkout, or among the tests."""
-    given = os.environ.get("DIRCAL_DATA")
-    shared = Path(given) if given else _ROOT.parent / "shared" / "data"
-    folders = (shared / "uci", _ROOT / "tests" / "data")
+    """The file, in the folder that the user names or among the tests."""
+    folders = (*data_folders("uci"), _ROOT / "tests" / "data")
     for folder in folders:
         path = folder / f"{name}.csv.gz"
         if path.is_file():

@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING
 from dircal._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    # mypy does not add up the lists of `_public`: it sees what the rooms publish here.
     from dircal._public import *  # noqa: F403
     from dircal._public import __all__ as __all__
+    from dircal.calibrators import *  # noqa: F403
+    from dircal.inference import *  # noqa: F403
+    from dircal.selection import *  # noqa: F403
 else:
     # scikit-learn takes longer to load than `dircal --help` may: names are loaded when asked for.
     def __getattr__(name):

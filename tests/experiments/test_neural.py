@@ -17,12 +17,21 @@ from experiments.neural._example import (
     keep_example,
     look_at,
     matrix_name,
+    own_examples,
     words_name,
 )
 from experiments.neural._figures import pictures
 from experiments.neural._grids import grid_of
 from experiments.neural._methods import METHODS, PAPER_METHODS, left_out, names_of
-from experiments.neural._networks import Entry, Network, Part, find_networks, known, read_network
+from experiments.neural._networks import (
+    Entry,
+    Network,
+    Part,
+    default_folders,
+    find_networks,
+    known,
+    read_network,
+)
 from experiments.neural._printed import printed
 from experiments.neural._results import Results
 from experiments.neural._study import FAMILIES, Mean, Share
@@ -108,6 +117,15 @@ class TestReading:
         (tmp_path / "README.md").write_text("no network")
         found = find_networks([tmp_path])
         assert [entry.name for entry in found] == ["small", "long", "large"]
+
+    def test_networks_of_others_are_where_the_user_says(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("DIRCAL_DATA", str(tmp_path))
+        ours, others = default_folders()
+        assert others == tmp_path / "networks"
+        assert [example.path.parent for example in own_examples()] == [ours, others]
+        monkeypatch.delenv("DIRCAL_DATA")
+        assert default_folders() == (ours,)
+        assert [example.path.exists() for example in own_examples()] == [True, False]
 
     def test_a_network_of_a_user_stands_for_itself(self):
         assert known("mine").source == "mine"

@@ -38,6 +38,9 @@ class TestRows:
         monkeypatch.setenv("DIRCAL_DATA", str(tmp_path))
         with pytest.raises(MissingDatasetError, match=r"no shuttle\.csv\.gz in .*Set DIRCAL_DATA"):
             load.__wrapped__("shuttle")
+        monkeypatch.delenv("DIRCAL_DATA")
+        with pytest.raises(MissingDatasetError, match=r"in [^ ]*data\. Set DIRCAL_DATA"):
+            load.__wrapped__("shuttle")
 
     def test_test_folds_cover_all_rows_in_each_repetition(self):
         iris = load("iris")

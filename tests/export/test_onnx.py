@@ -36,6 +36,7 @@ def test_the_graph_is_the_formula(fitted):
         ("scores", ["n", 3]),
         ("probabilities", ["n", 3]),
     ]
+    assert len({node.name for node in graph.node}) == len(kinds)
     used = {name for node in graph.node for name in node.input}
     assert {constant.name for constant in graph.initializer} <= used
 

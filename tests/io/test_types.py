@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from types import GenericAlias
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
@@ -32,6 +33,19 @@ class Colour(Enum):
 class Record:
     n: int
     inner: "Record | None" = None
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class Alias:
+    """What ``type Alias[Scalar] = ...`` makes, also where Python has no such statement yet."""
+
+    __value__ = np.ndarray[Any, np.dtype[Scalar]]
+
+
+class PlainAlias:
+    __value__ = Literal["a", "b"]
 
 
 FINE = [
@@ -66,6 +80,8 @@ FINE = [
     (Record(1, Record(2)), Record),
     (maps.Scale(0.5), maps.AbstractStep),
     (object(), Any),
+    (np.zeros(2), GenericAlias(Alias, (np.float64,))),
+    ("a", PlainAlias),
 ]
 WRONG = [
     (True, float, "needs a finite number; got True"),
@@ -100,6 +116,8 @@ WRONG = [
     (Record(-1), Record, "here.n needs a whole number"),
     (Record(1, Record(True)), Record, "here.inner.n needs a whole number"),
     (maps.Softmax, maps.AbstractStep, "needs AbstractStep"),
+    (np.zeros(2, dtype=np.float32), GenericAlias(Alias, (np.float64,)), "needs float64"),
+    ("c", PlainAlias, "needs one of 'a', 'b'"),
 ]
 
 

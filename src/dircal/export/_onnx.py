@@ -172,7 +172,10 @@ class _Graph:
 
     def _node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         name = f"{kind.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], **attributes))
+        # Nodes have names too: ONNX Runtime before 1.22 calls nodes that it fuses after them, and
+        # refuses two that are called the same.
+        node = self.onnx.helper.make_node(kind, inputs, [name], name=name, **attributes)
+        self.nodes.append(node)
         return name
 
     def _constant(self, values: npt.NDArray[Any]) -> str:

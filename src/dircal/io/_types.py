@@ -25,6 +25,7 @@ def check_type(value: Any, hint: Any, place: Place) -> None:
     Numbers and arrays of float64 are finite, and whole numbers, which all count something, are not
     negative.
     """
+    hint = _unfolded(hint)
     origin = get_origin(hint)
     if hint is Any:
         return
@@ -39,6 +40,15 @@ def check_type(value: Any, hint: Any, place: Place) -> None:
         _check_container(value, origin, get_args(hint), place)
     else:
         _check_plain(value, hint, place)
+
+
+def _unfolded(hint: Any) -> Any:
+    """What an alias of the ``type`` statement stands for: `NDArray` is one since NumPy 2.5."""
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    arguments = get_args(hint)
+    return alias.__value__[arguments] if arguments else alias.__value__
 
 
 def _check_union(value: Any, hints: tuple[Any, ...], place: Place) -> None:
