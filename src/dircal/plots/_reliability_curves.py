@@ -10,13 +10,13 @@ from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.null_resampling import BinChance, bin_chances
 from dircal._typing import FloatArray
 from dircal.metrics import (
+    AbstractRows,
     BinRule,
     BinTable,
     ClassCurves,
     ConfidenceCurve,
-    ConfidenceRows,
+    Confident,
     Predictions,
-    tabulate_rows,
 )
 from dircal.plots._base import Frame, make_frame
 from dircal.plots._style import BAR, GAP, GREY, INK
@@ -31,7 +31,6 @@ __all__ = [
     "Curve",
     "check_level",
     "confidence_curve",
-    "confidence_curve_from_confidence",
     "curves_frame",
     "curves_of_classes",
     "draw_curve",
@@ -78,25 +77,13 @@ def check_level(level: float | None) -> None:
 
 
 def confidence_curve(
-    predictions: Predictions, rule: BinRule, level: float | None, name: str
+    rows: AbstractRows[Confident], rule: BinRule, level: float | None, name: str
 ) -> Curve:
     """The curve of the largest probabilities; there is no band with weights."""
-    table = predictions.table(ConfidenceCurve(), rule)
-    if level is None or predictions.sample_weight is not None:
-        return _read_table(table, 0, name)
-    [chances] = predictions.chances(ConfidenceCurve(), rule)
-    return _read_table(table, 0, name, chances, level)
-
-
-def confidence_curve_from_confidence(
-    rows: ConfidenceRows, rule: BinRule, level: float | None, name: str
-) -> Curve:
-    """The same where only the largest probabilities are known."""
-    table = tabulate_rows(rows, ConfidenceCurve(), rule)
+    table = rows.table(ConfidenceCurve(), rule)
     if level is None or rows.sample_weight is not None:
         return _read_table(table, 0, name)
-    values = np.concatenate([block.confidence for block in rows])
-    [chances] = bin_chances(values[None], table.bins)
+    [chances] = rows.chances(ConfidenceCurve(), rule)
     return _read_table(table, 0, name, chances, level)
 
 

@@ -85,13 +85,14 @@ def _fit(source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[
 
 def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[float, float] | None:
     """Mean log-loss of the fitting rows before and after; None for a single column."""
-    from dircal.metrics import log_loss_of
+    from dircal.metrics import RECORDS
 
     if len(rows.columns) == 1:
         return None
     before = rows.predictions(source.scale)
     after = before.with_probabilities(fitted.predict_proba(rows.scores))
-    return log_loss_of(before), log_loss_of(after)
+    loss = RECORDS["log_loss"]
+    return loss.of(before).value(), loss.of(after).value()
 
 
 def _name_of(fitted: Any) -> str:
