@@ -6,6 +6,7 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from dircal.cli._demo import ClassifierResult
+from dircal.cli._output import show_chance
 from dircal.metrics import Table, measures_in
 
 __all__ = ["show_classifier", "show_introduction", "show_reading"]
@@ -118,8 +119,7 @@ def _chance(pvalue: float | None, good: str) -> Text:
     if pvalue is None:
         return Text("")
     small = pvalue < _NOT_CALIBRATED
-    shown = f"{pvalue:.3f}" if pvalue >= 0.0005 else "<.001"
-    return Text(shown, style="green" if small == (good == "small") else "red")
+    return Text(show_chance(pvalue), style="green" if small == (good == "small") else "red")
 
 
 def _sentences(result: ClassifierResult) -> list[str]:

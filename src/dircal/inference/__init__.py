@@ -18,6 +18,8 @@ from dircal.inference._chosen_measure import ChosenMeasure as ChosenMeasure
 from dircal.inference._chosen_measure import check_drawing as check_drawing
 from dircal.inference._chosen_measure import default_measures as default_measures
 from dircal.inference._compare import Comparison, ComparisonRow, compare
+from dircal.inference._compare import show_number as show_number
+from dircal.inference._compare import show_range as show_range
 from dircal.inference._compare import tabulate_measures as tabulate_measures
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
 from dircal.inference._confidence_interval import confidence_intervals_of as confidence_intervals_of
