@@ -216,6 +216,16 @@ def confidence_test_of(
     return _result("confidence_ece", rows.table(ConfidenceCurve(), rule), sample)
 
 
+def both_tests_of(
+    several: Sequence[Predictions], rule: BinRule, n_resamples: int, seed: int
+) -> list[tuple[CalibrationTest, CalibrationTest]]:
+    """`calibration_test` of the confidence and of the classes, each as alone with this seed."""
+    draws = (rule, n_resamples)
+    confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
+    classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
+    return list(zip(confidence, classwise, strict=True))
+
+
 def classwise_tests_of(
     several: Sequence[Predictions], rule: BinRule, n_resamples: int, rng: np.random.Generator
 ) -> list[CalibrationTest]:

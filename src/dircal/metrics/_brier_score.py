@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from dircal._core.data.losses import squared_errors
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._blocks import Block
+from dircal._typing import ArrayLike
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -70,11 +69,7 @@ def brier_score(
 def _quantity(predictions: Predictions, normalisation: Normalisation) -> RowMean:
     check_option("normalisation", normalisation, ("none", "classes"))
     divisor = 1 if normalisation == "none" else predictions.n_classes
-    return RowMean(predictions, _losses, divisor)
-
-
-def _losses(block: Block) -> FloatArray:
-    return squared_errors(block.proba, block.labels)
+    return RowMean(predictions, lambda block: squared_errors(block.proba, block.labels), divisor)
 
 
 publish(

@@ -3,11 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dircal._typing import ArrayLike
-from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -61,11 +57,7 @@ def error_rate(
 
 
 def _quantity(predictions: Predictions) -> RowMean:
-    return RowMean(predictions, _misses)
-
-
-def _misses(block: Block) -> npt.NDArray[np.bool_]:
-    return ~block.hits
+    return RowMean(predictions, lambda block: ~block.hits)
 
 
 publish(

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._core.data.losses import log_losses
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._blocks import Block
+from dircal._typing import ArrayLike
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -63,11 +62,7 @@ def log_loss(
 
 
 def _quantity(predictions: Predictions) -> RowMean:
-    return RowMean(predictions, _losses)
-
-
-def _losses(block: Block) -> FloatArray:
-    return log_losses(block.proba, block.labels)
+    return RowMean(predictions, lambda block: log_losses(block.proba, block.labels))
 
 
 publish(

@@ -66,7 +66,8 @@ def _show(found: "Evaluation") -> None:
 
     print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
     rows = [
-        (one.name, show_number(one.value), show_range(one.low, one.high)) for one in found.measures
+        (one.measure, show_number(one.value), show_range(one.low, one.high))
+        for one in found.measures
     ]
     print_table(("measure", "value", "95 %"), rows)
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
