@@ -79,12 +79,10 @@ def source_options(command: _F) -> _F:
         **kwargs: Any,
     ) -> Any:
         from dircal.cli._predictions_file import PredictionsFile
-        from dircal.cli._selection import Choice
 
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise click.BadParameter(f"must be one character; got {delimiter!r}.")
-        choice = Choice(columns, classes)
-        source = PredictionsFile(predictions, choice, scale, label, weights, delimiter)  # type: ignore[arg-type]
+        source = PredictionsFile(predictions, columns, classes, scale, label, weights, delimiter)  # type: ignore[arg-type]
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]

@@ -57,7 +57,7 @@ class AbstractDisplay(ABC):
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
 
-    def _keep(self, axes: "Sequence[Axes]", given: Any) -> None:
+    def _keep(self, axes: "Sequence[Axes]", given: Any) -> Self:
         """Remember the panels that were drawn, and settle the layout of a new figure."""
         self.axes_ = np.array(axes, dtype=object)
         self.ax_ = axes[0]
@@ -67,6 +67,7 @@ class AbstractDisplay(ABC):
             # the second comes with the drawing.
             figure: Any = axes[0].figure
             figure.get_layout_engine().execute(figure)
+        return self
 
     def __repr__(self) -> str:
         columns = self.frame()

@@ -302,5 +302,4 @@ class BeforeAfterDisplay(AbstractDisplay):
                 legend_below(panels[0], drawings[0])
         for key in drawings[0]:
             setattr(self, key, [artists[key] for artists in drawings])
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)

@@ -217,8 +217,7 @@ class CalibrationMapDisplay(AbstractDisplay):
             else:
                 self._draw_curve(panel)
             self.numbers_ = [] if self.matrix is None else self._draw_matrix(panel, ax)
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _draw_triangle(self, ax: "Axes") -> None:
         for i in range(1, 10):

@@ -202,8 +202,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
                     )
         for key in drawings[0]:
             setattr(self, key, [artists[key] for artists in drawings])
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)
 
     def _draw_panel(
         self, panel: Any, i: int, name: str, n_columns: int, counts: Counts, gap_width: float

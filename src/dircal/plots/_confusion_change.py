@@ -220,8 +220,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
                 panel.figure.colorbar(self.image_, ax=panel, shrink=0.6, label="rows more or fewer")
             if beside is not None:
                 draw_list(beside, "Largest changes: true, predicted", self._largest())
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _largest(self) -> list[str]:
         change = self.change

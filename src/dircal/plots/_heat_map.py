@@ -75,20 +75,13 @@ def draw_matrix(
         size = 8.0 if len(names) <= 10 else 6.5
         # White on the dark half of the scale, whichever side of it is dark.
         strength = np.abs(values) / max(abs(low), abs(high), 1e-300)
-        for i, row in enumerate(texts):
-            for j, text in enumerate(row):
-                colour = "white" if strength[i, j] > 0.55 else "black"
-                numbers.append(
-                    ax.text(
-                        left + j + 0.5,
-                        i,
-                        text,
-                        ha="center",
-                        va="center",
-                        color=colour,
-                        fontsize=size,
-                    )
-                )
+        colours = np.where(strength > 0.55, "white", "black")
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
+        numbers = [
+            ax.text(left + j + 0.5, i, text, color=str(colours[i, j]), **centred)
+            for i, row in enumerate(texts)
+            for j, text in enumerate(row)
+        ]
     return image, numbers
 
 

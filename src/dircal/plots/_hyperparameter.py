@@ -167,8 +167,7 @@ class HyperparameterDisplay(AbstractDisplay):
             titles = drawn([one.name for one in self.choices], 34)
             parts = zip(panels, self.choices, titles, strict=True)
             self.bars_ = [_draw(panel, one, title) for panel, one, title in parts]
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)
 
 
 def _draw(panel: Any, one: Choices, title: str) -> Any:

@@ -179,8 +179,7 @@ class ParametersDisplay(AbstractDisplay):
                 panel.set_title(f"diagonal: {diagonal.min():.2f} to {diagonal.max():.2f}")
             if beside is not None:
                 draw_list(beside, "Largest entries off the diagonal", self._largest())
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _largest(self) -> list[str]:
         """The largest entries off the diagonal in words."""

@@ -226,5 +226,4 @@ class ReliabilityDisplay(AbstractDisplay):
             if ax is None:
                 legend_below(panel, artists)
             vars(self).update(artists)
-            self._keep([panel], ax)
-        return self
+            return self._keep([panel], ax)

@@ -250,8 +250,7 @@ class ScoreBoxDisplay(AbstractDisplay):
                     panel.set_title(titles[i])
                 if same and i < len(cells) - len(methods):
                     panel.tick_params(labelbottom=False)
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)
 
 
 def _draw(panel: Any, cell: list[Box]) -> tuple[Any, Any]:

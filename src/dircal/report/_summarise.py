@@ -9,7 +9,7 @@ from dircal.report._classes import summarise_classes
 from dircal.report._map import summarise_map
 from dircal.report._methods import summarise_methods
 from dircal.report._provenance import summarise_data, summarise_settings
-from dircal.report._steps import Steps, Watcher
+from dircal.report._steps import Watcher, watched_steps
 from dircal.report._summary import ScoreFinding, Summary
 from dircal.report._task import LEVEL, Request, Task, check_request
 from dircal.report._verdict import judge
@@ -24,7 +24,7 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
     """Check, calibrate, measure, and put into words."""
     task = check_request(request)
     names = task.names
-    with Steps(task.n_steps, watcher) as steps:
+    with watched_steps(task.n_steps, watcher) as steps:
         predicted = predict(task.candidates, task.data, task.splits, task.rows, steps)
         methods = summarise_methods(predicted, LEVEL, request.n_resamples, task.seed, steps)
         chosen = min(methods[1:], key=lambda method: method.measure("log_loss").value)

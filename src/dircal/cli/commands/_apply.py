@@ -52,7 +52,7 @@ def command(
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
     with open_file(source) as table:
-        columns = columns_of_map(table, source.choice, calibrator)
+        columns = columns_of_map(table, source.columns, calibrator)
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
         rows = _Rows(calibrator, source, names)
