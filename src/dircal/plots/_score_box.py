@@ -24,8 +24,7 @@ from dircal.validation import check_integer
 __all__ = ["ScoreBoxDisplay"]
 
 _COLUMNS = (
-    "method", "true", "predicted", "n", "smallest", "q05", "q25", "q50", "q75", "q95", "largest",
-    "mean", "sd",
+    "method", "true", "predicted", "n", "smallest", *QUANTILE_COLUMNS, "largest", "mean", "sd",
 )  # fmt: skip
 
 

@@ -39,8 +39,13 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
         tables = {one.name: one.comparison.columns() for one in run_classifiers()}
         print_json({"dataset": DATASET, "classifiers": tables})
         return
-    from dircal.cli._demo_report import REPORT, write_report
-    from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
+    from dircal.cli._demo_text import (
+        REPORT,
+        show_classifier,
+        show_introduction,
+        show_reading,
+        write_report,
+    )
 
     console = make_console()
     show_introduction(console, DATASET)
