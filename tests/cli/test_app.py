@@ -126,13 +126,13 @@ class TestReproduce:
         assert "There are no networks in mine" in capfd.readouterr().err
 
     def test_without_a_checkout_it_says_so(self, monkeypatch, tmp_path):
-        monkeypatch.setattr("dircal.cli._reproduce._checkout", lambda: tmp_path)
+        monkeypatch.setattr("dircal.cli.commands._reproduce._checkout", lambda: tmp_path)
         result = CliRunner().invoke(app, ["reproduce", "uci"])
         assert result.exit_code == 2
         assert "Clone the repository" in result.output
 
     def test_without_the_extra_it_says_what_to_install(self, monkeypatch):
-        monkeypatch.setattr("dircal.cli._reproduce.find_spec", lambda name: None)
+        monkeypatch.setattr("dircal.cli.commands._reproduce.find_spec", lambda name: None)
         result = CliRunner().invoke(app, ["reproduce", "uci"])
         assert result.exit_code == 2
         assert "pip install 'dircal[experiments]'" in " ".join(result.output.split())

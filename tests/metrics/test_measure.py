@@ -10,7 +10,7 @@ import pytest
 from dircal import Report, TemperatureScaling, compare, confidence_interval, metrics
 from dircal.metrics import RECORDS, IntervalRule, Measure, Predictions, Table, measures_in
 from dircal.metrics._measure import publish
-from dircal.metrics._sums import sum_rows
+from dircal.metrics._quantities import RowMean
 
 COMMON = ("y_true", "y_prob", "sample_weight", "classes")
 each_record = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
@@ -26,9 +26,7 @@ def test_records_agree_with_their_functions(record):
     assert record.name in metrics.__all__
     assert getattr(metrics, record.name) is record.function
     options = options_of(record.function, COMMON)
-    assert options_of(record.of_predictions, ("predictions",)) == options
-    if record.sums is not None:
-        assert options_of(record.sums, ("predictions",)) == options
+    assert [*options_of(record.quantity, ("predictions",))] == [*options]
     assert record.title
     assert record.judges
     assert (record.interval is None) == bool(record.why_no_interval)
@@ -45,21 +43,21 @@ def test_checked_predictions_give_what_arrays_give(record, make_problem):
     options = {"label": 1} if record.name == "class_ece" else {}
     checked = Predictions.check(problem.y, problem.proba, weight)
     expected = record.function(problem.y, problem.proba, sample_weight=weight, **options)
-    assert record.of_predictions(checked, **options) == expected
+    assert record.of(checked, **options).value() == expected
     held = checked.hold()
-    assert record.of_predictions(held, **options) == expected
-    assert record.of_predictions(held, **options) == expected
+    assert record.of(held, **options).value() == expected
+    assert record.of(held, **options).value() == expected
 
 
-@pytest.mark.parametrize("name", [name for name, one in RECORDS.items() if one.sums is not None])
+@pytest.mark.parametrize("name", [name for name, one in RECORDS.items() if one.interval])
 def test_sums_over_all_rows_are_the_measure(name, make_problem):
     problem, record = make_problem(1, n=400, k=3), RECORDS[name]
     options = {"label": 1} if record.name == "class_ece" else {}
     predictions = Predictions.check(problem.y, problem.proba)
-    found = record.sums(predictions, **options)
+    found = record.of(predictions, **options).sums()
     cells = [] if found.terms.cells is None else [found.terms.cells.toarray()]
     read = found.read(np.hstack([found.terms.dense.T, *cells]).sum(axis=0))
-    expected = record.of_predictions(predictions, **options)
+    expected = record.of(predictions, **options).value()
     if record.interval is IntervalRule.ABSOLUTE_SUM:
         # The smoothed residuals of draws live on a coarser grid.
         close = 1e-3 if record.name == "smooth_ece" else 1e-12
@@ -85,15 +83,11 @@ def test_tables_are_those_of_the_page_and_the_command_line():
 
 def doubt(y_true, y_prob, *, sample_weight=None, classes=None):
     """How far the largest probability is from one, on average."""
-    return doubt_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+    return doubt_of(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
 
 
 def doubt_of(predictions):
-    return predictions.mean(lambda block: 1.0 - block.confidence)
-
-
-def doubt_sums(predictions):
-    return sum_rows(predictions, lambda block: 1.0 - block.confidence)
+    return RowMean(predictions, lambda block: 1.0 - block.confidence)
 
 
 @pytest.fixture
@@ -101,7 +95,7 @@ def new_measure(monkeypatch):
     """A measure as a file of its own would publish it."""
     record = Measure(
         doubt, doubt_of, title="Doubt", judges="what is left for the other classes",
-        interval=IntervalRule.BCA, sums=doubt_sums,
+        interval=IntervalRule.BCA,
     )  # fmt: skip
     monkeypatch.setitem(RECORDS, "doubt", record)
     assert publish(record) is record

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dircal.cli._predictions_file import FileRows
 
 __all__ = ["NAMES", "make_calibrator", "make_calibrators"]
 
@@ -27,16 +30,15 @@ _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
 
 def make_calibrator(
     name: str,
-    *,
     scale: str,
-    n_classes: int,
-    n_columns: int | None = None,
+    rows: "FileRows",
+    *,
     classes: list[Any] | None = None,
     options: Sequence[str] = (),
 ) -> Any:
     """The calibrator of a name; a binary one for each class against the rest if there are more.
 
-    ``classes`` are the labels of its columns where these are not in sorted order.
+    ``classes`` are the labels of the columns where nobody else tells it.
     """
     from sklearn.utils import get_tags
 
@@ -56,23 +58,21 @@ def make_calibrator(
             )
     calibrator.set_params(**given)
     binary = not get_tags(calibrator).classifier_tags.multi_class
-    if n_columns == 1 and not binary:
+    if len(rows.columns) == 1 and not binary:
         raise ValueError(
             f"one column of scores was chosen, but {name} needs one for each class. Choose both, "
             "or a calibrator that reads one: beta, histogram, isotonic or platt."
         )
-    return dircal.OneVsRestCalibrator(calibrator) if binary and n_classes > 2 else calibrator
+    several = binary and len(rows.classes) > 2
+    return dircal.OneVsRestCalibrator(calibrator) if several else calibrator
 
 
-def make_calibrators(names: str, *, scale: str, n_classes: int, n_columns: int) -> dict[str, Any]:
-    """Several of them, by a list of names."""
+def make_calibrators(names: str, scale: str, rows: "FileRows") -> dict[str, Any]:
+    """Several of them, by a list of names, for the columns of these rows."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted or len(set(wanted)) < len(wanted):
         raise ValueError(f"--calibrators {names!r} must name calibrators, each once.")
-    return {
-        name: make_calibrator(name, scale=scale, n_classes=n_classes, n_columns=n_columns)
-        for name in wanted
-    }
+    return {name: make_calibrator(name, scale, rows) for name in wanted}
 
 
 def _parse(option: str) -> tuple[str, Any]:

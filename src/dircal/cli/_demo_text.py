@@ -1,15 +1,21 @@
-"""The words and tables of the demonstration."""
+"""The words and tables of the demonstration, and the page that it leaves behind."""
+
+from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as TextTable
 from rich.text import Text
 
+from dircal import BayesianDirichletCalibrator, DirichletCalibrator, Report, TemperatureScaling
 from dircal.cli._demo import ClassifierResult
+from dircal.cli._output import show_chance
 from dircal.metrics import Table, measures_in
 
-__all__ = ["show_classifier", "show_introduction", "show_reading"]
+__all__ = ["REPORT", "show_classifier", "show_introduction", "show_reading", "write_report"]
 
+REPORT = "dircal-report.html"
+"""Name of the page, in the folder where the command is run."""
 # Two lines each, as the headings of the measures have, so that all fit on a narrow terminal.
 _TEST_COLUMNS = ("p of\nconf.", "p of\nclass")
 _SURE_COLUMNS = (
@@ -60,6 +66,26 @@ def show_reading(console: Console) -> None:
         "DirichletCalibrator; it differs on logits. Beta, histogram, isotonic and Platt "
         "calibration are for two classes: here each class against the rest (OneVsRestCalibrator)."
     )
+
+
+def write_report(console: Console, result: ClassifierResult, path: Path) -> None:
+    """Write the report of one classifier and say where it is, or why it is nowhere."""
+    report = Report.from_predictions(
+        result.y_true,
+        result.y_prob,
+        calibrators=[TemperatureScaling(), DirichletCalibrator(), BayesianDirichletCalibrator()],
+        title=f"{result.name} on handwritten digits",
+        source="scikit-learn's load_digits",
+    )
+    try:
+        report.to_html(path)
+    except (ModuleNotFoundError, OSError) as error:
+        console.print(
+            f"\nThe report of this classifier could not be written: {error}", markup=False
+        )
+        return
+    console.print(f"\nThe whole story of {result.name}, as a page for your browser:")
+    console.print(path.resolve().as_uri(), soft_wrap=True, highlight=False)
 
 
 def _table(title: str | None, columns: tuple[str, ...]) -> TextTable:
@@ -118,8 +144,7 @@ def _chance(pvalue: float | None, good: str) -> Text:
     if pvalue is None:
         return Text("")
     small = pvalue < _NOT_CALIBRATED
-    shown = f"{pvalue:.3f}" if pvalue >= 0.0005 else "<.001"
-    return Text(shown, style="green" if small == (good == "small") else "red")
+    return Text(show_chance(pvalue), style="green" if small == (good == "small") else "red")
 
 
 def _sentences(result: ClassifierResult) -> list[str]:

@@ -10,17 +10,18 @@ from dircal._typing import InputScale, LabelArray
 from dircal.cli._gates import Gate
 from dircal.cli._predictions_file import FileRows
 from dircal.inference import (
+    UNCALIBRATED,
     CalibrationTest,
+    ComparisonRow,
     ScoreTest,
-    classwise_tests_of,
-    confidence_intervals_of,
-    confidence_test_of,
+    both_tests_of,
     default_measures,
     score_test_of,
+    tabulate_measures,
 )
 from dircal.metrics import EqualWidth, Table
 
-__all__ = ["Evaluation", "Measured", "check_names", "evaluate_rows"]
+__all__ = ["Evaluation", "check_names", "evaluate_rows"]
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -32,31 +33,21 @@ _SCORE_TEST = "score_test"
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measure, and the ends of its interval where it has one."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """What `evaluate_rows` finds."""
 
     n_samples: int
     classes: LabelArray
-    measures: tuple[Measured, ...]
+    measures: tuple[ComparisonRow, ...]
     tests: dict[str, CalibrationTest]
     score_test: ScoreTest
 
     def values(self) -> dict[str, float]:
         """Everything that a gate can ask for, by name."""
-        values = {one.name: one.value for one in self.measures}
+        values = {one.measure: one.value for one in self.measures}
         for one in self.measures:
             if one.low is not None and one.high is not None:
-                values |= {f"{one.name}.low": one.low, f"{one.name}.high": one.high}
+                values |= {f"{one.measure}.low": one.low, f"{one.measure}.high": one.high}
         values |= {f"{name}.pvalue": test.pvalue for name, test in self.tests.items()}
         return values | {f"{_SCORE_TEST}.pvalue": self.score_test.pvalue}
 
@@ -82,7 +73,7 @@ class Evaluation:
             "classes": self.classes,
             "level": LEVEL,
             "measures": {
-                one.name: {"value": one.value, "low": one.low, "high": one.high}
+                one.measure: {"value": one.value, "low": one.low, "high": one.high}
                 for one in self.measures
             },
             "tests": tests,
@@ -94,27 +85,19 @@ class Evaluation:
 def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: int) -> Evaluation:
     """Measure and test; each number is that of the function of its name with this seed."""
     predictions = rows.predictions(scale).hold()
-    wanted = default_measures(Table.EVALUATION)
-    sure = [measure for measure in wanted if measure.record.interval is not None]
-    intervals = confidence_intervals_of(
-        sure, predictions, LEVEL, n_resamples, np.random.default_rng(seed)
+    measures = tabulate_measures(
+        default_measures(Table.EVALUATION),
+        {UNCALIBRATED: predictions},
+        LEVEL,
+        n_resamples,
+        np.random.default_rng(seed),
     )
-    found = {one.measure: one for one in intervals}
-    measures = [
-        Measured(one.name, found[one.name].estimate, found[one.name].low, found[one.name].high)
-        if one.name in found
-        else Measured(one.name, one.value(predictions))
-        for one in wanted
-    ]
-    of_confidence = confidence_test_of(predictions, _BINS, n_resamples, np.random.default_rng(seed))
-    [of_classes] = classwise_tests_of(
-        [predictions], _BINS, n_resamples, np.random.default_rng(seed)
-    )
+    [tests] = both_tests_of([predictions], _BINS, n_resamples, seed)
     return Evaluation(
         predictions.n_samples,
         rows.classes,
         tuple(measures),
-        dict(zip(_TESTED, (of_confidence, of_classes), strict=True)),
+        {test.measure: test for test in tests},
         score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
     )
 

@@ -10,12 +10,13 @@ import click
 from dircal.cli._errors import DEBUG
 
 __all__ = [
-    "calibrators_option",
     "common_options",
+    "cross_fitting_options",
     "output_options",
     "predictions_options",
     "resampling_options",
     "source_options",
+    "weights_option",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -78,12 +79,10 @@ def source_options(command: _F) -> _F:
         **kwargs: Any,
     ) -> Any:
         from dircal.cli._predictions_file import PredictionsFile
-        from dircal.cli._selection import Choice
 
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
             raise click.BadParameter(f"must be one character; got {delimiter!r}.")
-        choice = Choice(columns, classes)
-        source = PredictionsFile(predictions, choice, scale, label, weights, delimiter)  # type: ignore[arg-type]
+        source = PredictionsFile(predictions, columns, classes, scale, label, weights, delimiter)  # type: ignore[arg-type]
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -113,6 +112,13 @@ def predictions_options(command: _F) -> _F:
     return label(classes(scale(source_options(command))))
 
 
+def weights_option(command: _F) -> _F:
+    """``--weights``, where rows may have some."""
+    return click.option("--weights", metavar="NAME", help="Column with the weights of the rows.")(
+        command
+    )
+
+
 def resampling_options(command: _F) -> _F:
     """Number and seed of the draws behind intervals and p-values."""
     draws = click.option(
@@ -128,12 +134,16 @@ def resampling_options(command: _F) -> _F:
     return draws(seed(command))
 
 
-def calibrators_option(command: _F) -> _F:
-    """Several calibrators by name."""
+def cross_fitting_options(command: _F) -> _F:
+    """Several calibrators by name, and the number of folds."""
     from dircal.cli._calibrators import NAMES
 
-    return click.option(
+    calibrators = click.option(
         "--calibrators",
         metavar="LIST",
         help=f"Calibrators with commas, of {', '.join(NAMES)}.",
-    )(command)
+    )
+    folds = click.option(
+        "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds."
+    )
+    return calibrators(folds(command))

@@ -16,10 +16,10 @@ __all__ = [
     "busy",
     "check_output",
     "make_console",
+    "print_answer",
     "print_json",
     "print_lines",
     "print_table",
-    "short",
     "show_chance",
 ]
 
@@ -52,6 +52,14 @@ def busy(what: str) -> Iterator[None]:
     console = make_console(stderr=True)
     with console.status(what) if console.is_terminal else nullcontext():
         yield
+
+
+def print_answer(as_json: bool, document: dict[str, Any], *lines: str) -> None:
+    """What a command has done, for machines or for people."""
+    if as_json:
+        print_json(document)
+    else:
+        print_lines(lines)
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -114,13 +122,6 @@ def make_console(**options: Any) -> Any:
             raise BrokenPipeError
 
     return PatientConsole(**options)
-
-
-def short(value: float | None) -> str:
-    """A number in few characters, however small."""
-    if value is None:
-        return ""
-    return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"
 
 
 def show_chance(pvalue: float | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
-from dircal.cli._selection import Choice, column_called, columns_of_classes
+from dircal.cli._selection import column_called, columns_of_classes
 from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
 from dircal.exceptions import DircalWarning, warn
 from dircal.metrics import Predictions
@@ -31,7 +31,8 @@ class PredictionsFile:
     """Where the predictions are, in the words of the command line."""
 
     path: Path
-    choice: Choice
+    columns: str | None = None
+    classes: str | None = None
     scale: InputScale = "probability"
     label: str = ""
     weights: str | None = None
@@ -71,7 +72,7 @@ class FileRows:
 def open_file(source: PredictionsFile) -> AbstractTable:
     """The file of predictions, opened."""
     is_archive = source.path.suffix.lower() == ".npz"
-    array = source.choice.columns if is_archive else None
+    array = source.columns if is_archive else None
     return open_table(source.path, delimiter=source.delimiter, array=array)
 
 
@@ -87,7 +88,7 @@ def read_rows(source: PredictionsFile) -> FileRows:
             labels = _read_labels(table, aside[0])
         if source.weights is not None:
             aside.append(column_called(table, source.weights, "--weights"))
-        chosen = columns_of_classes(table, source.choice, np.unique(labels), aside)
+        chosen = columns_of_classes(table, source.columns, source.classes, np.unique(labels), aside)
         columns = chosen.positions + aside[1:]
         scores, places = _read_numbers(table, columns, len(labels))
         weights = None

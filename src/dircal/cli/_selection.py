@@ -11,15 +11,7 @@ from dircal._typing import LabelArray
 from dircal.cli.tables import AbstractTable
 from dircal.validation import label_text, match_names, show
 
-__all__ = ["Choice", "ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What the user said about the columns: ``--columns`` and ``--classes``, as typed."""
-
-    columns: str | None = None
-    classes: str | None = None
+__all__ = ["ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
 
 
 @dataclass(frozen=True)
@@ -53,15 +45,22 @@ def _columns_called(table: AbstractTable, names: str) -> list[int]:
 
 
 def columns_of_classes(
-    table: AbstractTable, choice: Choice, labels: LabelArray, aside: Iterable[int]
+    table: AbstractTable,
+    columns: str | None,
+    classes: str | None,
+    labels: LabelArray,
+    aside: Iterable[int],
 ) -> ClassColumns:
-    """Columns of a file whose labels are known; those ``aside`` are labels and weights."""
-    given = None if choice.classes is None else _as_typed(_items(choice.classes), labels)
+    """Columns of a file whose labels are known; those ``aside`` are labels and weights.
+
+    ``columns`` and ``classes`` are the options of the command line, as typed.
+    """
+    given = None if classes is None else _as_typed(_items(classes), labels)
     _refuse_unknown(labels, given)
     if table.score_columns is not None:
         return _by_order(table, list(table.score_columns), given, labels)
     candidates = [i for i in range(len(table.names)) if i not in set(aside)]
-    if choice.columns is None:
+    if columns is None:
         wanted = labels if given is None else given
         if len(wanted) == 1:
             raise ValueError(
@@ -70,19 +69,19 @@ def columns_of_classes(
             )
         positions = [_column_of(table, candidates, label, wanted) for label in wanted.tolist()]
         return ClassColumns(positions, wanted)
-    if "*" in choice.columns:
-        return _by_pattern(table, candidates, choice.columns, given, labels)
-    return _by_name_or_order(table, _columns_called(table, choice.columns), given, labels)
+    if "*" in columns:
+        return _by_pattern(table, candidates, columns, given, labels)
+    return _by_name_or_order(table, _columns_called(table, columns), given, labels)
 
 
-def columns_of_map(table: AbstractTable, choice: Choice, calibrator: Any) -> list[int]:
+def columns_of_map(table: AbstractTable, columns: str | None, calibrator: Any) -> list[int]:
     """Columns of a file in the order that a fitted map reads them."""
     n_features = calibrator.n_features_in_
     labels = calibrator.column_classes_[-n_features:]
     fitted_on = getattr(calibrator, "feature_names_in_", None)
     if table.score_columns is not None:
         return _of_right_number(table, list(table.score_columns), labels)
-    if choice.columns is None:
+    if columns is None:
         names = [label_text(label) for label in labels.tolist()]
         fitted = names if fitted_on is None else [str(name) for name in fitted_on]
         for known in (fitted, names):
@@ -93,10 +92,10 @@ def columns_of_map(table: AbstractTable, choice: Choice, calibrator: Any) -> lis
             f"{_its_columns(table)} Name them with --columns, in this order, or as a pattern such "
             "as 'prob_*'."
         )
-    if "*" in choice.columns:
-        found = _by_pattern(table, range(len(table.names)), choice.columns, labels, labels)
+    if "*" in columns:
+        found = _by_pattern(table, range(len(table.names)), columns, labels, labels)
     else:
-        positions = _columns_called(table, choice.columns)
+        positions = _columns_called(table, columns)
         found = _by_name_or_order(table, _of_right_number(table, positions, labels), labels, labels)
     place = {label: i for i, label in zip(found.positions, found.classes.tolist(), strict=True)}
     return [place[label] for label in labels.tolist()]

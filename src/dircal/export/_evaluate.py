@@ -5,23 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal.export._expression import (
-    Binary,
-    Choose,
-    Columns,
-    Constant,
-    Expression,
-    Input,
-    Join,
-    Linear,
-    LogSoftmax,
-    Lookup,
-    RowMax,
-    RowSum,
-    Softmax,
-    Unary,
-    in_precision,
-)
+from dircal.export import _expression as expr
+from dircal.export._expression import AbstractTarget, Expression, in_precision
 
 __all__ = ["evaluate"]
 
@@ -43,49 +28,43 @@ def evaluate(expression: Expression, X: _Floats, dtype: npt.DTypeLike = np.float
         return _Run(np.asarray(X, dtype=dtype)).of(expression)
 
 
-class _Run:
-    """Remembers what was computed."""
+class _Run(AbstractTarget[_Floats]):
+    """Values (n, w) of expressions."""
 
     def __init__(self, X: _Floats) -> None:
+        super().__init__()
         self.X = X
-        self.known: dict[int, _Floats] = {}
 
-    def of(self, e: Expression) -> _Floats:
-        """Value (n, w) of an expression."""
-        if id(e) not in self.known:
-            self.known[id(e)] = self._compute(e)
-        return self.known[id(e)]
-
-    def _compute(self, e: Expression) -> _Floats:
+    def _make(self, e: Expression) -> _Floats:
         result: _Floats
         match e:
-            case Input():
+            case expr.Input():
                 result = self.X
-            case Constant(values):
+            case expr.Constant(values):
                 result = self._cast(values)[None, :]
-            case Columns(x, indices):
+            case expr.Columns(x, indices):
                 result = self.of(x)[:, list(indices)]
-            case Join(parts):
+            case expr.Join(parts):
                 result = np.concatenate([self.of(part) for part in parts], axis=1)
-            case Unary(name, x):
+            case expr.Unary(name, x):
                 result = _UNARY[name](self.of(x))
-            case Binary(name, x, y):
+            case expr.Binary(name, x, y):
                 result = _BINARY[name](self.of(x), self.of(y))
-            case Choose(low, high, yes, no):
+            case expr.Choose(low, high, yes, no):
                 result = np.where(self.of(low) < self.of(high), self.of(yes), self.of(no))
-            case Linear(x, matrix, bias):
+            case expr.Linear(x, matrix, bias):
                 result = self.of(x) @ self._cast(matrix).T + self._cast(bias)
-            case RowSum(x, _):
+            case expr.RowSum(x, _):
                 result = np.cumsum(self.of(x), axis=1)[:, -1:]
-            case RowMax(x):
+            case expr.RowMax(x):
                 result = self.of(x).max(axis=1, keepdims=True)
-            case Softmax(x):
+            case expr.Softmax(x):
                 odds = np.exp(self.of(x) - self.of(x).max(axis=1, keepdims=True))
                 result = odds / odds.sum(axis=1, keepdims=True)
-            case LogSoftmax(x):
+            case expr.LogSoftmax(x):
                 below = self.of(x) - self.of(x).max(axis=1, keepdims=True)
                 result = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
-            case Lookup(x, edges, at_edge, table):
+            case expr.Lookup(x, edges, at_edge, table):
                 side: Any = "right" if at_edge == "above" else "left"
                 places = np.searchsorted(self._cast(edges), self.of(x)[:, 0], side=side)
                 result = self._cast(table)[places]

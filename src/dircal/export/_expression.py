@@ -8,10 +8,11 @@ Targets that are graphs or text (ONNX, Python) know these few forms and no step:
 step in them once, and all such targets have it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from dircal._typing import FloatArray
 
 __all__ = [
+    "AbstractTarget",
     "Binary",
     "Choose",
     "Columns",
@@ -39,6 +41,8 @@ __all__ = [
     "join",
 ]
 
+_Value = TypeVar("_Value")
+
 
 class Expression:
     """Columns of numbers; plus, minus, times and divided by work on them."""
@@ -53,6 +57,9 @@ class Expression:
     @cached_property
     def width(self) -> int:
         """Number of columns."""
+        return self._width()
+
+    def _width(self) -> int:
         return max(operand.width for operand in self.operands)
 
     @cached_property
@@ -62,9 +69,8 @@ class Expression:
         IEEE 754 demands it of plus, minus, times, divided by and comparisons. Exponentials,
         logarithms, and sums in whatever order, are free to differ.
         """
-        return self._keeps_digits and all(operand.exact for operand in self.operands)
+        return self._keeps_digits() and all(operand.exact for operand in self.operands)
 
-    @property
     def _keeps_digits(self) -> bool:
         return True
 
@@ -110,9 +116,7 @@ class Input(Expression):
 
     n_columns: int
 
-    @property
-    def width(self) -> int:
-        """As many as are passed."""
+    def _width(self) -> int:
         return self.n_columns
 
 
@@ -122,9 +126,7 @@ class Constant(Expression):
 
     values: FloatArray
 
-    @property
-    def width(self) -> int:
-        """As many as there are numbers."""
+    def _width(self) -> int:
         return len(self.values)
 
 
@@ -135,9 +137,7 @@ class Columns(Expression):
     x: Expression
     indices: tuple[int, ...]
 
-    @property
-    def width(self) -> int:
-        """As many as are chosen."""
+    def _width(self) -> int:
         return len(self.indices)
 
 
@@ -147,9 +147,7 @@ class Join(Expression):
 
     parts: tuple[Expression, ...]
 
-    @property
-    def width(self) -> int:
-        """As many as there are parts."""
+    def _width(self) -> int:
         return len(self.parts)
 
 
@@ -160,7 +158,6 @@ class Unary(Expression):
     name: Literal["log", "exp", "abs"]
     x: Expression
 
-    @property
     def _keeps_digits(self) -> bool:
         return self.name == "abs"
 
@@ -192,12 +189,9 @@ class Linear(Expression):
     matrix: FloatArray
     bias: FloatArray
 
-    @property
-    def width(self) -> int:
-        """Rows of the matrix."""
+    def _width(self) -> int:
         return len(self.bias)
 
-    @property
     def _keeps_digits(self) -> bool:
         return False
 
@@ -212,12 +206,9 @@ class RowSum(Expression):
     x: Expression
     in_order: bool = False
 
-    @property
-    def width(self) -> int:
-        """One."""
+    def _width(self) -> int:
         return 1
 
-    @property
     def _keeps_digits(self) -> bool:
         return self.in_order
 
@@ -228,9 +219,7 @@ class RowMax(Expression):
 
     x: Expression
 
-    @property
-    def width(self) -> int:
-        """One."""
+    def _width(self) -> int:
         return 1
 
 
@@ -240,7 +229,6 @@ class Softmax(Expression):
 
     x: Expression
 
-    @property
     def _keeps_digits(self) -> bool:
         return False
 
@@ -251,7 +239,6 @@ class LogSoftmax(Expression):
 
     x: Expression
 
-    @property
     def _keeps_digits(self) -> bool:
         return False
 
@@ -268,10 +255,24 @@ class Lookup(Expression):
     at_edge: Literal["above", "below"]
     table: FloatArray
 
-    @property
-    def width(self) -> int:
-        """Columns of the table."""
+    def _width(self) -> int:
         return len(self.table.T)
+
+
+class AbstractTarget(ABC, Generic[_Value]):
+    """What a program makes of expressions; what stands in several places is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Value] = {}
+
+    def of(self, e: Expression) -> _Value:
+        """The value of an expression, whatever that is in the program."""
+        if id(e) not in self._known:
+            self._known[id(e)] = self._make(e)
+        return self._known[id(e)]
+
+    @abstractmethod
+    def _make(self, e: Expression) -> _Value: ...
 
 
 def constant(value: "Expression | float | FloatArray") -> Expression:

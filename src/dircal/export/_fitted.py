@@ -64,11 +64,10 @@ def check_fitted(calibrator: Any) -> Fitted:
 
 
 def _plain(labels: LabelArray) -> list[Any]:
-    values = labels.tolist()
-    return [
-        value if isinstance(value, str | int | float | bool) else _text(value) for value in values
-    ]
+    return [_plain_label(label) for label in labels.tolist()]
 
 
-def _text(value: object) -> str:
-    return value.decode("latin1") if isinstance(value, bytes) else str(value)
+def _plain_label(label: Any) -> Any:
+    if isinstance(label, bytes):
+        return label.decode("latin1")
+    return label if isinstance(label, str | int | float | bool) else str(label)

@@ -9,23 +9,8 @@ import numpy.typing as npt
 
 from dircal._files import write_whole
 from dircal._version import __version__
-from dircal.export._expression import (
-    Binary,
-    Choose,
-    Columns,
-    Constant,
-    Expression,
-    Input,
-    Join,
-    Linear,
-    LogSoftmax,
-    Lookup,
-    RowMax,
-    RowSum,
-    Softmax,
-    Unary,
-    in_precision,
-)
+from dircal.export import _expression as expr
+from dircal.export._expression import AbstractTarget, Expression, in_precision
 from dircal.export._extras import need
 from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._single import single_expression
@@ -140,17 +125,17 @@ def _model(onnx: Any, graph: "_Graph", fitted: Fitted, dtype: str) -> Any:
     return model
 
 
-class _Graph:
-    """Nodes and constants of a graph, made of expressions from the inside out."""
+class _Graph(AbstractTarget[str]):
+    """Nodes and constants of a graph, made from the inside out; a value is the name of its node."""
 
     def __init__(self, onnx: Any, dtype: str) -> None:
+        super().__init__()
         self.onnx = onnx
         self.inside = np.float32 if dtype == "float32" else np.float64
         proto = onnx.TensorProto
         self.outside = proto.DOUBLE if dtype == "float64" else proto.FLOAT
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self._known: dict[int, str] = {}
         self._names: dict[tuple[Any, ...], str] = {}
         self._scores = "scores"
         if dtype == "mixed":
@@ -163,12 +148,6 @@ class _Graph:
             self._node("Cast", name, to=self.outside)
         # Nothing comes after the last node, so that its name is free.
         self.nodes[-1].output[0] = "probabilities"
-
-    def of(self, e: Expression) -> str:
-        """Name of the value of an expression."""
-        if id(e) not in self._known:
-            self._known[id(e)] = self._make(e)
-        return self._known[id(e)]
 
     def _node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         name = f"{kind.lower()}_{len(self.nodes)}"
@@ -192,33 +171,33 @@ class _Graph:
 
     def _make(self, e: Expression) -> str:
         match e:
-            case Input():
+            case expr.Input():
                 return self._scores
-            case Constant(values):
+            case expr.Constant(values):
                 return self._constant(values)
-            case Columns(x, indices):
+            case expr.Columns(x, indices):
                 return self._node("Gather", self.of(x), self._constant(np.array(indices)), axis=1)
-            case Join(parts):
+            case expr.Join(parts):
                 return self._node("Concat", *map(self.of, parts), axis=1)
-            case Unary(name, x):
+            case expr.Unary(name, x):
                 return self._node(_UNARY[name], self.of(x))
-            case Binary(name, x, y):
+            case expr.Binary(name, x, y):
                 return self._node(_BINARY[name], self.of(x), self.of(y))
-            case Choose(low, high, yes, no):
+            case expr.Choose(low, high, yes, no):
                 less = self._node("Less", self.of(low), self.of(high))
                 return self._node("Where", less, self.of(yes), self.of(no))
-            case Linear(x, matrix, bias):
+            case expr.Linear(x, matrix, bias):
                 product = self._node("MatMul", self.of(x), self._constant(matrix.T))
                 return self._node("Add", product, self._constant(bias))
-            case RowSum(x, in_order):
+            case expr.RowSum(x, in_order):
                 return self._sum(x, in_order)
-            case RowMax(x):
+            case expr.RowMax(x):
                 return self._node("ReduceMax", self.of(x), axes=[1], keepdims=1)
-            case Softmax(x):
+            case expr.Softmax(x):
                 return self._node("Softmax", self.of(x), axis=1)
-            case LogSoftmax(x):
+            case expr.LogSoftmax(x):
                 return self._node("LogSoftmax", self.of(x), axis=1)
-            case Lookup():
+            case expr.Lookup():
                 return self._lookup(e)
             case _:
                 raise TypeError(f"{type(e).__name__} has no form in ONNX")
@@ -230,7 +209,7 @@ class _Graph:
         running = self._node("CumSum", self.of(x), self._constant(np.array(1)))
         return self._node("Gather", running, self._constant(np.array([-1])), axis=1)
 
-    def _lookup(self, e: Lookup) -> str:
+    def _lookup(self, e: expr.Lookup) -> str:
         """Binary search: how many edges are below, one binary digit at a time."""
         score = self.of(e.x)
         digits = max(1, len(e.edges).bit_length())

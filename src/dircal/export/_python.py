@@ -8,22 +8,8 @@ import numpy.typing as npt
 
 from dircal._files import write_whole
 from dircal._version import __version__
-from dircal.export._expression import (
-    Binary,
-    Choose,
-    Columns,
-    Constant,
-    Expression,
-    Input,
-    Join,
-    Linear,
-    LogSoftmax,
-    Lookup,
-    RowMax,
-    RowSum,
-    Softmax,
-    Unary,
-)
+from dircal.export import _expression as expr
+from dircal.export._expression import AbstractTarget, Expression
 from dircal.export._fitted import Fitted, check_fitted
 
 __all__ = ["to_python"]
@@ -156,20 +142,17 @@ def _write(fitted: Fitted, body: "_Code") -> str:
     return "\n".join(parts)
 
 
-class _Code:
-    """Lines of a function whose values are lists with a number for each column."""
+class _Code(AbstractTarget[str]):
+    """Lines of a function whose values are lists with a number for each column.
+
+    The value of an expression is the name of such a list; that of a single constant is itself.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[str] = []
         self.constants: list[tuple[str, str]] = []
         self.used: set[str] = set()
-        self._known: dict[int, str] = {}
-
-    def of(self, e: Expression) -> str:
-        """Name of a list with the value of the expression; a single constant itself."""
-        if id(e) not in self._known:
-            self._known[id(e)] = self._make(e)
-        return self._known[id(e)]
 
     def _line(self, text: str) -> str:
         name = f"v{len(self.lines)}"
@@ -187,34 +170,34 @@ class _Code:
 
     def _make(self, e: Expression) -> str:
         match e:
-            case Input():
+            case expr.Input():
                 return "x"
-            case Constant(values):
+            case expr.Constant(values):
                 return self._constant(values) if len(values) > 1 else _number(values.item())
-            case Columns(x, indices):
+            case expr.Columns(x, indices):
                 return self._line(f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]")
-            case Join(parts):
+            case expr.Join(parts):
                 return self._line(f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]")
-            case Unary(name, x):
+            case expr.Unary(name, x):
                 return self._each(f"{_UNARY[name]}({{x}})", x=x)
-            case Binary(name, x, y):
+            case expr.Binary(name, x, y):
                 return self._each(_BINARY[name], x=x, y=y)
-            case Choose(low, high, yes, no):
+            case expr.Choose(low, high, yes, no):
                 return self._each(
                     "{yes} if {low} < {high} else {no}", low=low, high=high, yes=yes, no=no
                 )
-            case Linear(x, matrix, bias):
+            case expr.Linear(x, matrix, bias):
                 weights, intercepts = self._constant(matrix), self._constant(bias)
                 return self._line(f"{self._use('linear')}({self.of(x)}, {weights}, {intercepts})")
-            case RowSum(x, _):
+            case expr.RowSum(x, _):
                 return self._line(f"[{self._use('add_up')}({self.of(x)})]")
-            case RowMax(x):
+            case expr.RowMax(x):
                 return self._line(f"[max({self.of(x)})]")
-            case Softmax(x):
+            case expr.Softmax(x):
                 return self._line(f"{self._use('softmax')}({self.of(x)})")
-            case LogSoftmax(x):
+            case expr.LogSoftmax(x):
                 return self._line(f"{self._use('log_softmax')}({self.of(x)})")
-            case Lookup(x, edges, at_edge, table):
+            case expr.Lookup(x, edges, at_edge, table):
                 places = f"{self._constant(edges)}, {self.of(x)}[0], {at_edge == 'above'}"
                 rows = self._constant(table)
                 return self._line(f"{rows}[{self._use('count_below')}({places})]")
@@ -241,7 +224,7 @@ class _Code:
 
     def _single(self, e: Expression) -> str:
         """The number of an expression of one column."""
-        return self.of(e) if isinstance(e, Constant) else f"{self.of(e)}[0]"
+        return self.of(e) if isinstance(e, expr.Constant) else f"{self.of(e)}[0]"
 
 
 def _as_code(values: npt.NDArray[Any]) -> str:

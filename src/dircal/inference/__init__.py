@@ -9,8 +9,7 @@ from dircal.inference._calibration_test import (
     calibration_test_from_confidence,
 )
 from dircal.inference._calibration_test import Statistic as Statistic
-from dircal.inference._calibration_test import classwise_tests_of as classwise_tests_of
-from dircal.inference._calibration_test import confidence_test_of as confidence_test_of
+from dircal.inference._calibration_test import both_tests_of as both_tests_of
 from dircal.inference._calibrators import UNCALIBRATED as UNCALIBRATED
 from dircal.inference._calibrators import agree_on_classes as agree_on_classes
 from dircal.inference._calibrators import check_calibrators as check_calibrators
@@ -18,9 +17,10 @@ from dircal.inference._chosen_measure import ChosenMeasure as ChosenMeasure
 from dircal.inference._chosen_measure import check_drawing as check_drawing
 from dircal.inference._chosen_measure import default_measures as default_measures
 from dircal.inference._compare import Comparison, ComparisonRow, compare
+from dircal.inference._compare import show_number as show_number
+from dircal.inference._compare import show_range as show_range
 from dircal.inference._compare import tabulate_measures as tabulate_measures
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
-from dircal.inference._confidence_interval import confidence_intervals_of as confidence_intervals_of
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._paired_comparison import PairedComparison, paired_comparison
 from dircal.inference._ranking import (

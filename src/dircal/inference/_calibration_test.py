@@ -9,25 +9,25 @@ import numpy as np
 from dircal._core.stats.confidence import SAME_SUM
 from dircal._core.stats.null_resampling import (
     LabelDraws,
-    bin_chances,
     null_classwise_ece,
     null_confidence_ece,
 )
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import (
+    AbstractRows,
     Binning,
     BinRule,
     BinTable,
     ClassCurves,
     ConfidenceCurve,
     ConfidenceRows,
+    Confident,
     Predictions,
     Strategy,
     check_bins,
-    tabulate_rows,
 )
-from dircal.validation import check_confidence, check_integer, check_option, check_random_state
+from dircal.validation import check_integer, check_option, check_random_state
 
 __all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
 
@@ -203,21 +203,27 @@ def calibration_test_from_confidence(
     """
     check_integer("n_resamples", n_resamples, at_least=1)
     rng = check_random_state(random_state)
-    rows = ConfidenceRows(*check_confidence(correct, confidence, None))
-    rule = check_bins(n_bins, strategy, binning)
-    table = tabulate_rows(rows, ConfidenceCurve(), rule)
-    values = np.concatenate([block.confidence for block in rows])
-    [chances] = bin_chances(values[None], table.bins)
-    return _result("confidence_ece", table, null_confidence_ece(chances, n_resamples, rng))
+    rows = ConfidenceRows.check(correct, confidence)
+    return confidence_test_of(rows, check_bins(n_bins, strategy, binning), n_resamples, rng)
 
 
 def confidence_test_of(
-    predictions: Predictions, rule: BinRule, n_resamples: int, rng: np.random.Generator
+    rows: AbstractRows[Confident], rule: BinRule, n_resamples: int, rng: np.random.Generator
 ) -> CalibrationTest:
-    """`calibration_test` of the confidence of checked predictions."""
-    [chances] = predictions.chances(ConfidenceCurve(), rule)
+    """`calibration_test` of the confidence of checked rows."""
+    [chances] = rows.chances(ConfidenceCurve(), rule)
     sample = null_confidence_ece(chances, n_resamples, rng)
-    return _result("confidence_ece", predictions.table(ConfidenceCurve(), rule), sample)
+    return _result("confidence_ece", rows.table(ConfidenceCurve(), rule), sample)
+
+
+def both_tests_of(
+    several: Sequence[Predictions], rule: BinRule, n_resamples: int, seed: int
+) -> list[tuple[CalibrationTest, CalibrationTest]]:
+    """`calibration_test` of the confidence and of the classes, each as alone with this seed."""
+    draws = (rule, n_resamples)
+    confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
+    classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
+    return list(zip(confidence, classwise, strict=True))
 
 
 def classwise_tests_of(

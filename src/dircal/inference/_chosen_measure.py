@@ -9,7 +9,16 @@ from functools import partial
 from typing import Any
 
 from dircal import metrics
-from dircal.metrics import RECORDS, Measure, Predictions, Summed, Table, measures_in
+from dircal.metrics import (
+    RECORDS,
+    Called,
+    Measure,
+    Predictions,
+    Summed,
+    Table,
+    is_measure,
+    measures_in,
+)
 from dircal.validation import check_integer, check_number
 
 __all__ = [
@@ -19,9 +28,6 @@ __all__ = [
     "check_measure_with_interval",
     "default_measures",
 ]
-
-# What every measure takes; the rest are its own options.
-_COMMON = ("y_true", "y_prob", "sample_weight", "classes")
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class ChosenMeasure:
 
     def value(self, predictions: Predictions) -> float:
         """The measure of checked predictions."""
-        value = self.record.of_predictions(predictions, **self.options)
+        value = self.record.of(predictions, **self.options).value()
         if not isinstance(value, numbers.Real):
             raise ValueError(
                 f"`metric` is {self.name}, which gives no number but a {type(value).__name__}. "
@@ -57,10 +63,9 @@ class ChosenMeasure:
             )
         return float(value)
 
-    def sums(self, predictions: Predictions) -> Summed:
-        """What rows add to the sums that it is a function of."""
-        assert self.record.sums is not None
-        return self.record.sums(predictions, **self.options)
+    def sums(self, predictions: Predictions) -> Summed | None:
+        """The measure as a function of sums over rows; None where it is none."""
+        return self.record.of(predictions, **self.options).sums()
 
 
 def default_measures(table: Table) -> list[ChosenMeasure]:
@@ -81,16 +86,16 @@ def check_measure(metric: object) -> ChosenMeasure:
         function, options = metric.func, dict(metric.keywords)
     if isinstance(function, str):
         function = _function_called(function)
-    if not inspect.isfunction(function) or not {*_COMMON} <= {*_parameters(function)}:
+    if not inspect.isfunction(function) or not is_measure(function):
         raise ValueError(
             "`metric` must be a measure of dircal.metrics or its name, or a function (y_true, "
             f"y_prob, *, sample_weight=None, classes=None) -> float; got {metric!r}. "
             "Pass for example 'log_loss'."
         )
-    _check_options(function, options)
     record = RECORDS.get(function.__name__)
     if record is None or record.function is not function:
         record = Measure(function, partial(_call, function), function.__name__, "")
+    _check_options(record, options)
     return ChosenMeasure(record, options)
 
 
@@ -117,34 +122,33 @@ def check_drawing(level: float, n_resamples: int) -> None:
     check_integer("n_resamples", n_resamples, at_least=100)
 
 
-def _call(function: Callable[..., float], predictions: Predictions, **options: Any) -> float:
+def _call(function: Callable[..., float], predictions: Predictions, **options: Any) -> Called:
     """A function of the user's own, which wants arrays as users have them."""
-    return function(
-        predictions.y_true,
-        predictions.probabilities,
-        sample_weight=predictions.sample_weight,
-        classes=predictions.column_classes,
-        **options,
+    return Called(
+        partial(
+            function,
+            predictions.y_true,
+            predictions.probabilities,
+            sample_weight=predictions.sample_weight,
+            classes=predictions.column_classes,
+            **options,
+        )
     )
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(inspect.signature(function).parameters)
-
-
-def _check_options(function: Callable[..., Any], options: dict[str, Any]) -> None:
-    known = [name for name in _parameters(function) if name not in _COMMON]
+def _check_options(record: Measure, options: dict[str, Any]) -> None:
+    known = record.options
     strange = [name for name in options if name not in known]
     if strange:
         raise ValueError(
-            f"`metric` has the option {strange[0]!r}, but {function.__name__} has "
+            f"`metric` has the option {strange[0]!r}, but {record.name} has "
             f"{', '.join(known) or 'none'}. `classes` is an argument of its own, and there are no "
             "weights."
         )
-    required = inspect.signature(function).parameters
-    lacking = [n for n in known if n not in options and required[n].default is inspect._empty]
+    required = [name for name, one in known.items() if one.default is one.empty]
+    lacking = [name for name in required if name not in options]
     if lacking:
         raise ValueError(
-            f"`metric` is {function.__name__}, which needs {lacking[0]}. "
-            f"Pass functools.partial(metrics.{function.__name__}, {lacking[0]}=...)."
+            f"`metric` is {record.name}, which needs {lacking[0]}. "
+            f"Pass functools.partial(metrics.{record.name}, {lacking[0]}=...)."
         )

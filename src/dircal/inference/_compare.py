@@ -131,12 +131,11 @@ class Comparison:
         head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  {percent:>18}  "
         lines = [head + f"{'change':>9}  p-value"]
         for row in self.table:
-            ends = "" if row.low is None else f"{_short(row.low)} to {_short(row.high)}"
-            line = f"{row.calibrator:{width}}  {row.measure:{longest}}  {_short(row.value):>8}"
-            line += f"  {ends:>18}"
+            line = f"{row.calibrator:{width}}  {row.measure:{longest}}  "
+            line += f"{show_number(row.value):>8}  {show_range(row.low, row.high):>18}"
             if row.calibrator != UNCALIBRATED:
                 chance = "" if row.pvalue is None else f"{row.pvalue:.2g}"
-                line += f"  {_short(row.difference):>9}  {chance}"
+                line += f"  {show_number(row.difference):>9}  {chance}"
             lines.append(line.rstrip())
         return "\n".join(lines)
 
@@ -298,8 +297,11 @@ def _check_measures(measures: Any) -> list[ChosenMeasure]:
     return wanted
 
 
-def _short(value: float | None) -> str:
+def show_number(value: float) -> str:
     """A number in few characters, however small."""
-    if value is None:
-        return ""
     return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"
+
+
+def show_range(low: float | None, high: float | None) -> str:
+    """An interval; nothing where there is none."""
+    return "" if low is None or high is None else f"{show_number(low)} to {show_number(high)}"

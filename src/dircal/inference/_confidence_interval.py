@@ -1,17 +1,13 @@
 """How sure we may be of a measure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dircal._typing import ArrayLike
-from dircal.inference._chosen_measure import (
-    ChosenMeasure,
-    check_drawing,
-    check_measure_with_interval,
-)
+from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_together, range_of
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
@@ -153,25 +149,8 @@ def confidence_interval(
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
     predictions = Predictions.check(y_true, y_prob, None, classes)
-    [found] = confidence_intervals_of([measure], predictions, level, n_resamples, rng)
-    return found
-
-
-def confidence_intervals_of(
-    measures: Sequence[ChosenMeasure],
-    predictions: Predictions,
-    level: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> list[ConfidenceInterval]:
-    """Intervals of several measures of checked predictions, from the same draws of rows."""
-    [drawn] = draw_together(measures, [predictions], n_resamples, rng)
-    intervals = []
-    for measure, draws in zip(measures, drawn, strict=True):
-        estimate = measure.value(predictions)
-        found = range_of(draws, estimate, level)
-        ends = (found.low, found.high, found.corrected)
-        intervals.append(
-            ConfidenceInterval(estimate, *ends, level, measure.name, predictions.n_samples)
-        )
-    return intervals
+    [[draws]] = draw_together([measure], [predictions], n_resamples, rng)
+    estimate = measure.value(predictions)
+    found = range_of(draws, estimate, level)
+    ends = (found.low, found.high, found.corrected)
+    return ConfidenceInterval(estimate, *ends, level, measure.name, predictions.n_samples)

@@ -46,22 +46,17 @@ def draw_together(
     of times that a row was drawn as its weight.
     """
     seed = int(rng.integers(2**63))
-    summed = [
-        (measure.record.interval, measure.sums(one))
-        for one in several
-        for measure in measures
-        if measure.record.sums is not None
+    pairs = [(measure, one) for one in several for measure in measures]
+    sums = [measure.sums(one) for measure, one in pairs]
+    rules = [measure.record.interval for measure, _ in pairs]
+    summed = [(rule, one) for rule, one in zip(rules, sums, strict=True) if one is not None]
+    from_sums = _draw_sums(summed, n_resamples, np.random.default_rng(seed))
+    drawn = [
+        _by_weights(*pair, n_resamples, seed) if one is None else next(from_sums)
+        for pair, one in zip(pairs, sums, strict=True)
     ]
-    drawn = _draw_sums(summed, n_resamples, np.random.default_rng(seed))
-    return [
-        [
-            next(drawn)
-            if measure.record.sums is not None
-            else _by_weights(measure, one, n_resamples, seed)
-            for measure in measures
-        ]
-        for one in several
-    ]
+    n = len(measures)
+    return [drawn[i * n : (i + 1) * n] for i in range(len(several))]
 
 
 def range_of(draws: Draws, value: float, level: float) -> Range:

@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dircal._typing import ArrayLike
-from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_rows
+from dircal.metrics._quantities import RowMean
 
 __all__ = ["accuracy"]
 
@@ -58,31 +54,21 @@ def accuracy(
     >>> accuracy(["cat", "dog", "dog"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     0.6666666666666666
     """
-    return accuracy_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+    return _quantity(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
 
 
-def accuracy_of(predictions: Predictions) -> float:
-    """`accuracy` of checked predictions."""
-    return predictions.mean(_hits)
-
-
-def _sums(predictions: Predictions) -> Summed:
-    return sum_rows(predictions, _hits)
-
-
-def _hits(block: Block) -> npt.NDArray[np.bool_]:
-    return block.hits
+def _quantity(predictions: Predictions) -> RowMean:
+    return RowMean(predictions, lambda block: block.hits)
 
 
 publish(
     Measure(
         accuracy,
-        accuracy_of,
+        _quantity,
         title="Accuracy",
         judges="share of rows whose most probable class is the true one",
         higher_is_better=True,
         interval=IntervalRule.BCA,
-        sums=_sums,
         place=10,
         shown_in=Table.EVERYWHERE,
         heading="acc-\nuracy",

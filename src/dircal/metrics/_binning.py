@@ -1,16 +1,13 @@
-"""How probabilities are put into bins: the rules, and the table that a rule makes of rows."""
+"""How probabilities are put into bins."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dircal._core.stats.bins import Bins, BinTable, equal_mass, equal_width, paper_table, tabulate
-from dircal.metrics._blocks import RowBlocks
-from dircal.metrics._curves import CurvePoints, Curves, points_of
+from dircal._core.stats.bins import Bins, equal_mass, equal_width, paper_table
+from dircal.metrics._curves import CurvePoints
 from dircal.validation import check_integer, check_option
 
 __all__ = [
@@ -20,9 +17,7 @@ __all__ = [
     "EqualWidth",
     "PaperTable",
     "Strategy",
-    "bins_of",
     "check_bins",
-    "tabulate_rows",
 ]
 
 Strategy: TypeAlias = Literal["width", "mass"]
@@ -86,20 +81,3 @@ def check_bins(n_bins: int, strategy: Strategy, binning: Binning) -> BinRule:
             "Pass `binning='right_closed'` for bins of equal mass."
         )
     return EqualMass(n_bins)
-
-
-AnyBlock = TypeVar("AnyBlock")
-
-
-def bins_of(rows: RowBlocks[AnyBlock], curves: Curves[AnyBlock], rule: BinRule) -> Bins:
-    """The bins of some curves of rows."""
-    return rule.make(lambda: points_of(rows, curves), rows.dtype)
-
-
-def tabulate_rows(rows: RowBlocks[AnyBlock], curves: Curves[AnyBlock], rule: BinRule) -> BinTable:
-    """The table of all rows, in one pass, or in two where the rows decide the bins."""
-    bins = bins_of(rows, curves, rule)
-    tables = (
-        tabulate(bins, part.values, part.outcomes, part.weight) for part in points_of(rows, curves)
-    )
-    return reduce(add, tables)

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from dircal._core.data.losses import squared_errors
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._blocks import Block
+from dircal._typing import ArrayLike
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_rows
+from dircal.metrics._quantities import RowMean
 from dircal.validation import check_option
 
 __all__ = ["brier_score"]
@@ -64,36 +63,22 @@ def brier_score(
     0.2733
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return brier_score_of(predictions, normalisation=normalisation)
+    return _quantity(predictions, normalisation).value()
 
 
-def brier_score_of(predictions: Predictions, *, normalisation: Normalisation = "none") -> float:
-    """`brier_score` of checked predictions."""
-    return predictions.mean(_losses) / _divisor(predictions, normalisation)
-
-
-def _sums(predictions: Predictions, *, normalisation: Normalisation = "none") -> Summed:
-    divisor = _divisor(predictions, normalisation)
-    return sum_rows(predictions, lambda block: _losses(block) / divisor)
-
-
-def _divisor(predictions: Predictions, normalisation: Normalisation) -> int:
+def _quantity(predictions: Predictions, normalisation: Normalisation) -> RowMean:
     check_option("normalisation", normalisation, ("none", "classes"))
-    return 1 if normalisation == "none" else predictions.n_classes
-
-
-def _losses(block: Block) -> FloatArray:
-    return squared_errors(block.proba, block.labels)
+    divisor = 1 if normalisation == "none" else predictions.n_classes
+    return RowMean(predictions, lambda block: squared_errors(block.proba, block.labels), divisor)
 
 
 publish(
     Measure(
         brier_score,
-        brier_score_of,
+        _quantity,
         title="Brier score",
         judges="mean squared error of the probabilities",
         interval=IntervalRule.BCA,
-        sums=_sums,
         place=40,
         shown_in=Table.EVERYWHERE,
         heading="Brier\nscore",

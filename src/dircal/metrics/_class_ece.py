@@ -8,7 +8,7 @@ from dircal.metrics._binning import Binning, Strategy, check_bins
 from dircal.metrics._curves import OneClassCurve
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_gaps
+from dircal.metrics._quantities import GapSum
 
 __all__ = ["class_ece"]
 
@@ -69,43 +69,23 @@ def class_ece(
     0.3
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return class_ece_of(predictions, label, n_bins=n_bins, strategy=strategy, binning=binning)
+    return _quantity(predictions, label, n_bins, strategy, binning).value()
 
 
-def class_ece_of(
-    predictions: Predictions,
-    label: Any,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-) -> float:
-    """`class_ece` of checked predictions."""
+def _quantity(
+    predictions: Predictions, label: Any, n_bins: int, strategy: Strategy, binning: Binning
+) -> GapSum:
     curve = OneClassCurve(predictions.position(label))
-    table = predictions.table(curve, check_bins(n_bins, strategy, binning))
-    return float(table.calibration_errors[0])
-
-
-def _sums(
-    predictions: Predictions,
-    label: Any,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-) -> Summed:
-    curve = OneClassCurve(predictions.position(label))
-    return sum_gaps(predictions, curve, check_bins(n_bins, strategy, binning), 1.0)
+    return GapSum(predictions, curve, check_bins(n_bins, strategy, binning))
 
 
 publish(
     Measure(
         class_ece,
-        class_ece_of,
+        _quantity,
         title="Class ECE",
         judges="mean gap between the probability of one class and how often it happens",
         interval=IntervalRule.ABSOLUTE_SUM,
-        sums=_sums,
         place=60,
         # It has to be told which class.
         shown_in=Table.NOWHERE,

@@ -8,7 +8,7 @@ from dircal.metrics._binning import Binning, Strategy, check_bins
 from dircal.metrics._curves import ClassCurves
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_gaps
+from dircal.metrics._quantities import GapSum
 from dircal.validation import check_option
 
 __all__ = ["classwise_ece"]
@@ -75,54 +75,29 @@ def classwise_ece(
     >>> round(classwise_ece([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.3
     """
-    return classwise_ece_of(
-        Predictions.check(y_true, y_prob, sample_weight, classes),
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-        aggregate=aggregate,
-    )
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return _quantity(predictions, n_bins, strategy, binning, aggregate).value()
 
 
-def classwise_ece_of(
+def _quantity(
     predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-    aggregate: Aggregate = "mean",
-) -> float:
-    """`classwise_ece` of checked predictions."""
-    divisor = _divisor(predictions, aggregate)
-    table = predictions.table(ClassCurves(), check_bins(n_bins, strategy, binning))
-    return float(table.calibration_errors.sum() / divisor)
-
-
-def _sums(
-    predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-    aggregate: Aggregate = "mean",
-) -> Summed:
-    divisor = _divisor(predictions, aggregate)
-    return sum_gaps(predictions, ClassCurves(), check_bins(n_bins, strategy, binning), divisor)
-
-
-def _divisor(predictions: Predictions, aggregate: Aggregate) -> int:
+    n_bins: int,
+    strategy: Strategy,
+    binning: Binning,
+    aggregate: Aggregate,
+) -> GapSum:
     check_option("aggregate", aggregate, ("mean", "sum"))
-    return predictions.n_classes if aggregate == "mean" else 1
+    divisor = predictions.n_classes if aggregate == "mean" else 1
+    return GapSum(predictions, ClassCurves(), check_bins(n_bins, strategy, binning), divisor)
 
 
 publish(
     Measure(
         classwise_ece,
-        classwise_ece_of,
+        _quantity,
         title="Classwise ECE",
         judges="the same for the probability of each class",
         interval=IntervalRule.ABSOLUTE_SUM,
-        sums=_sums,
         place=70,
         shown_in=Table.EVERYWHERE,
         heading="class\nECE",

@@ -5,11 +5,10 @@ from typing import Any
 
 from dircal._core.stats.bins import BinTable
 from dircal._typing import ArrayLike
-from dircal.metrics._binning import Binning, Strategy, check_bins, tabulate_rows
-from dircal.metrics._blocks import ConfidenceRows
+from dircal.metrics._binning import Binning, Strategy, check_bins
 from dircal.metrics._curves import ConfidenceCurve
 from dircal.metrics._predictions import Predictions
-from dircal.validation import check_confidence
+from dircal.metrics._rows import ConfidenceRows
 
 __all__ = ["confidence_bins", "confidence_bins_from_confidence"]
 
@@ -99,5 +98,5 @@ def confidence_bins_from_confidence(
     >>> confidence_bins_from_confidence([True, False, True], [0.9, 0.6, 0.6], n_bins=2).frequency
     array([[       nan, 0.66666667]])
     """
-    rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
-    return tabulate_rows(rows, ConfidenceCurve(), check_bins(n_bins, strategy, binning))
+    rows = ConfidenceRows.check(correct, confidence, sample_weight)
+    return rows.table(ConfidenceCurve(), check_bins(n_bins, strategy, binning))

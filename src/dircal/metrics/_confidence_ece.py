@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.metrics._binning import Binning, Strategy, check_bins, tabulate_rows
-from dircal.metrics._blocks import ConfidenceRows
+from dircal.metrics._binning import Binning, Strategy, check_bins
 from dircal.metrics._curves import ConfidenceCurve
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_gaps
-from dircal.validation import check_confidence
+from dircal.metrics._quantities import GapSum
+from dircal.metrics._rows import ConfidenceRows
 
 __all__ = ["confidence_ece", "confidence_ece_from_confidence"]
 
@@ -70,39 +69,22 @@ def confidence_ece(
     0.3
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return confidence_ece_of(predictions, n_bins=n_bins, strategy=strategy, binning=binning)
+    return _quantity(predictions, n_bins, strategy, binning).value()
 
 
-def confidence_ece_of(
-    predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-) -> float:
-    """`confidence_ece` of checked predictions."""
-    table = predictions.table(ConfidenceCurve(), check_bins(n_bins, strategy, binning))
-    return float(table.calibration_errors[0])
-
-
-def _sums(
-    predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-) -> Summed:
-    return sum_gaps(predictions, ConfidenceCurve(), check_bins(n_bins, strategy, binning), 1.0)
+def _quantity(
+    predictions: Predictions, n_bins: int, strategy: Strategy, binning: Binning
+) -> GapSum:
+    return GapSum(predictions, ConfidenceCurve(), check_bins(n_bins, strategy, binning))
 
 
 publish(
     Measure(
         confidence_ece,
-        confidence_ece_of,
+        _quantity,
         title="Confidence ECE",
         judges="mean gap between how sure and how often right",
         interval=IntervalRule.ABSOLUTE_SUM,
-        sums=_sums,
         place=50,
         shown_in=Table.EVERYWHERE,
         heading="conf.\nECE",
@@ -147,6 +129,6 @@ def confidence_ece_from_confidence(
     >>> round(confidence_ece_from_confidence([True, False, True], [0.9, 0.6, 0.8]), 4)
     0.3
     """
-    rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
-    table = tabulate_rows(rows, ConfidenceCurve(), check_bins(n_bins, strategy, binning))
+    rows = ConfidenceRows.check(correct, confidence, sample_weight)
+    table = rows.table(ConfidenceCurve(), check_bins(n_bins, strategy, binning))
     return float(table.calibration_errors[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.metrics._curves import Over, check_over, points_of
+from dircal.metrics._curves import Over, check_over
 from dircal.metrics._predictions import Predictions
 
 __all__ = ["CorpReliability", "corp_reliability"]
@@ -124,7 +124,7 @@ def corp_reliability(
     <CorpReliability: confidence: score 0.125 = MCB 0.125 - DSC 0.1875 + UNC 0.1875>
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    parts = list(points_of(predictions, check_over(over, None, predictions.position)))
+    parts = list(predictions.points(check_over(over, None, predictions.position)))
     values = np.concatenate([part.values for part in parts], axis=1)
     outcomes = np.concatenate([part.residuals for part in parts], axis=1) + values
     weights = [part.weight for part in parts if part.weight is not None]

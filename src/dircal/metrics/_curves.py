@@ -4,7 +4,7 @@ A calibration error compares the two along a curve. There is one curve of the co
 each class, and one of all probabilities together.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import FloatArray, IntArray
-from dircal.metrics._blocks import Block, RowBlocks
+from dircal.metrics._blocks import Block
 from dircal.validation import check_option
 
 __all__ = [
     "ClassCurves",
     "ConfidenceCurve",
+    "Confident",
     "CurvePoints",
     "Curves",
     "OneClassCurve",
     "Over",
     "PooledCurve",
     "check_over",
-    "points_of",
 ]
 
 Over: TypeAlias = Literal["confidence", "classes"]
@@ -59,7 +59,7 @@ class Curves(Protocol[_AnyBlock]):
         """The points of some rows."""
 
 
-class _Confident(Protocol):
+class Confident(Protocol):
     """Rows whose confidence is known, and perhaps nothing else."""
 
     @property
@@ -79,7 +79,7 @@ class _Confident(Protocol):
 class ConfidenceCurve:
     """The largest probability, which happens where its class is the label."""
 
-    def points(self, block: _Confident) -> CurvePoints:
+    def points(self, block: Confident) -> CurvePoints:
         """One curve."""
         return _one_curve(block.confidence, np.flatnonzero(block.hits), block.weight)
 
@@ -115,14 +115,6 @@ class PooledCurve:
         happens = block.labels.astype(np.intp) * m + np.arange(m)
         weight = None if block.weight is None else np.tile(block.weight, k)
         return _one_curve(block.proba.ravel(), happens, weight)
-
-
-AnyBlock = TypeVar("AnyBlock")
-
-
-def points_of(rows: RowBlocks[AnyBlock], curves: Curves[AnyBlock]) -> Iterator[CurvePoints]:
-    """The points of all rows, a block at a time."""
-    return (curves.points(block) for block in rows)
 
 
 def check_over(over: Over, label: object, position_of: Callable[[object], int]) -> Curves[Block]:

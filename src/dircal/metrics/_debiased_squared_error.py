@@ -1,18 +1,20 @@
 """The squared calibration error, without the part that chance adds."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dircal._core.stats.bins import debiased_squares
+from dircal._core.stats.bins import Bins, debiased_squares
 from dircal._core.stats.bootstrap import RowTerms
 from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._binning import Binning, Strategy, bins_of, check_bins
-from dircal.metrics._curves import CurvePoints, Over, check_over, points_of
+from dircal.metrics._binning import Binning, Strategy, check_bins
+from dircal.metrics._blocks import Block
+from dircal.metrics._curves import CurvePoints, Curves, Over, check_over
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Entries, Summed, sum_cells
+from dircal.metrics._quantities import AbstractQuantity, Entries, Summed, sum_cells
 
 __all__ = ["debiased_squared_error"]
 
@@ -97,79 +99,70 @@ def debiased_squared_error(
     >>> round(debiased_squared_error([0] * 5 + [1] * 5, y_prob), 4)  # 0.2**2 - 0.25 / 9
     0.0122
     """
-    return debiased_squared_error_of(
-        Predictions.check(y_true, y_prob, sample_weight, classes),
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-        over=over,
-        label=label,
-    )
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return _quantity(predictions, n_bins, strategy, binning, over, label).value()
 
 
-def debiased_squared_error_of(
+def _quantity(
     predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-    over: Over = "confidence",
-    label: Any = None,
-) -> float:
-    """`debiased_squared_error` of checked predictions."""
+    n_bins: int,
+    strategy: Strategy,
+    binning: Binning,
+    over: Over,
+    label: Any,
+) -> "_SquaredGaps":
     curves = check_over(over, label, predictions.position)
-    bins = bins_of(predictions, curves, check_bins(n_bins, strategy, binning))
-    sums: FloatArray = np.zeros((3, 1, bins.n_bins))
-    for part in points_of(predictions, curves):
-        n_curves, n_rows = part.values.shape
-        cells = bins.index(part.values) + np.arange(n_curves)[:, None] * bins.n_bins
-        weight = np.ones(n_rows) if part.weight is None else part.weight
-        weights = np.broadcast_to(weight, part.values.shape)
-        residuals = part.residuals
-        terms = (weights, weights * residuals, weights * residuals**2)
-        counted = [
-            np.bincount(cells.ravel(), term.ravel(), minlength=n_curves * bins.n_bins)
-            for term in terms
-        ]
-        sums = sums + np.stack(counted).reshape(3, n_curves, bins.n_bins)
-    return float(debiased_squares(*sums).mean())
+    bins = predictions.bins(curves, check_bins(n_bins, strategy, binning))
+    return _SquaredGaps(predictions, curves, bins)
 
 
-def _sums(
-    predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-    over: Over = "confidence",
-    label: Any = None,
-) -> Summed:
-    """Weights, residuals and squared residuals of the bins."""
-    curves = check_over(over, label, predictions.position)
-    bins = bins_of(predictions, curves, check_bins(n_bins, strategy, binning))
-    m = bins.n_bins
+@dataclass(frozen=True, eq=False)
+class _SquaredGaps(AbstractQuantity):
+    """From weights, residuals and squared residuals of the bins."""
 
-    def entries(part: CurvePoints) -> Entries:
-        index, residuals = bins.index(part.values), part.residuals
-        return [(index, 1.0), (index + m, residuals), (index + 2 * m, residuals**2)]
+    predictions: Predictions
+    curves: Curves[Block]
+    bins: Bins
 
-    def read(sums: FloatArray) -> FloatArray:
-        by_kind = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3, m), -2, 0)
-        means: FloatArray = debiased_squares(*by_kind).mean(axis=-1)
-        return means[..., None]
+    def value(self) -> float:
+        m = self.bins.n_bins
+        sums: FloatArray = np.zeros((3, 1, m))
+        for part in self.predictions.points(self.curves):
+            n_curves, n_rows = part.values.shape
+            cells = self.bins.index(part.values) + np.arange(n_curves)[:, None] * m
+            weight = np.ones(n_rows) if part.weight is None else part.weight
+            weights = np.broadcast_to(weight, part.values.shape)
+            residuals = part.residuals
+            counted = [
+                np.bincount(cells.ravel(), term.ravel(), minlength=n_curves * m)
+                for term in (weights, weights * residuals, weights * residuals**2)
+            ]
+            sums = sums + np.stack(counted).reshape(3, n_curves, m)
+        return float(debiased_squares(*sums).mean())
 
-    cells = sum_cells(points_of(predictions, curves), 3 * m, entries)
-    return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
+    def sums(self) -> Summed:
+        m = self.bins.n_bins
+
+        def entries(part: CurvePoints) -> Entries:
+            index, residuals = self.bins.index(part.values), part.residuals
+            return [(index, 1.0), (index + m, residuals), (index + 2 * m, residuals**2)]
+
+        def read(sums: FloatArray) -> FloatArray:
+            by_kind = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3, m), -2, 0)
+            means: FloatArray = debiased_squares(*by_kind).mean(axis=-1)
+            return means[..., None]
+
+        cells = sum_cells(self.predictions.points(self.curves), 3 * m, entries)
+        return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
 
 
 publish(
     Measure(
         debiased_squared_error,
-        debiased_squared_error_of,
+        _quantity,
         title="Debiased squared error",
         judges="squared gap less what chance adds; below zero half of the time if calibrated",
         interval=IntervalRule.SHIFTED,
-        sums=_sums,
         place=90,
         shown_in=Table.COMPARISON | Table.EVALUATION,
     )

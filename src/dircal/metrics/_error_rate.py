@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dircal._typing import ArrayLike
-from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_rows
+from dircal.metrics._quantities import RowMean
 
 __all__ = ["error_rate"]
 
@@ -57,30 +53,20 @@ def error_rate(
     >>> error_rate(["cat", "dog", "dog"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     0.3333333333333333
     """
-    return error_rate_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+    return _quantity(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
 
 
-def error_rate_of(predictions: Predictions) -> float:
-    """`error_rate` of checked predictions."""
-    return predictions.mean(_misses)
-
-
-def _sums(predictions: Predictions) -> Summed:
-    return sum_rows(predictions, _misses)
-
-
-def _misses(block: Block) -> npt.NDArray[np.bool_]:
-    return ~block.hits
+def _quantity(predictions: Predictions) -> RowMean:
+    return RowMean(predictions, lambda block: ~block.hits)
 
 
 publish(
     Measure(
         error_rate,
-        error_rate_of,
+        _quantity,
         title="Error rate",
         judges="share of rows whose most probable class is not the true one",
         interval=IntervalRule.BCA,
-        sums=_sums,
         place=20,
         # One minus the accuracy: a table that has both says it twice.
         shown_in=Table.EVALUATION,

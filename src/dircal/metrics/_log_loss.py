@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._core.data.losses import log_losses
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._blocks import Block
+from dircal._typing import ArrayLike
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Summed, sum_rows
+from dircal.metrics._quantities import RowMean
 
 __all__ = ["log_loss"]
 
@@ -59,30 +58,20 @@ def log_loss(
     >>> round(log_loss([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.4149
     """
-    return log_loss_of(Predictions.check(y_true, y_prob, sample_weight, classes))
+    return _quantity(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
 
 
-def log_loss_of(predictions: Predictions) -> float:
-    """`log_loss` of checked predictions."""
-    return predictions.mean(_losses)
-
-
-def _sums(predictions: Predictions) -> Summed:
-    return sum_rows(predictions, _losses)
-
-
-def _losses(block: Block) -> FloatArray:
-    return log_losses(block.proba, block.labels)
+def _quantity(predictions: Predictions) -> RowMean:
+    return RowMean(predictions, lambda block: log_losses(block.proba, block.labels))
 
 
 publish(
     Measure(
         log_loss,
-        log_loss_of,
+        _quantity,
         title="Log-loss",
         judges="judges the probabilities as a whole",
         interval=IntervalRule.BCA,
-        sums=_sums,
         place=30,
         shown_in=Table.EVERYWHERE,
         heading="log-\nloss",

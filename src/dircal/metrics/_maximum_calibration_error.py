@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._typing import ArrayLike
-from dircal.metrics._binning import Binning, Strategy, check_bins, tabulate_rows
-from dircal.metrics._blocks import Block, ConfidenceRows
+from dircal.metrics._binning import Binning, Strategy, check_bins
+from dircal.metrics._blocks import Block
 from dircal.metrics._curves import ConfidenceCurve, Curves, Over, PooledCurve
 from dircal.metrics._measure import Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.validation import check_confidence, check_option
+from dircal.metrics._quantities import Called
+from dircal.metrics._rows import ConfidenceRows
+from dircal.validation import check_option
 
 __all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
 
@@ -70,33 +72,23 @@ def maximum_calibration_error(
     >>> round(maximum_calibration_error([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.6
     """
-    return maximum_calibration_error_of(
-        Predictions.check(y_true, y_prob, sample_weight, classes),
-        n_bins=n_bins,
-        strategy=strategy,
-        binning=binning,
-        over=over,
-    )
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return _quantity(predictions, n_bins, strategy, binning, over).value()
 
 
-def maximum_calibration_error_of(
-    predictions: Predictions,
-    *,
-    n_bins: int = 15,
-    strategy: Strategy = "width",
-    binning: Binning = "right_closed",
-    over: Over = "confidence",
-) -> float:
-    """`maximum_calibration_error` of checked predictions."""
+def _quantity(
+    predictions: Predictions, n_bins: int, strategy: Strategy, binning: Binning, over: Over
+) -> Called:
     check_option("over", over, ("confidence", "classes"))
     curve: Curves[Block] = ConfidenceCurve() if over == "confidence" else PooledCurve()
-    return predictions.table(curve, check_bins(n_bins, strategy, binning)).largest_gap
+    rule = check_bins(n_bins, strategy, binning)
+    return Called(lambda: predictions.table(curve, rule).largest_gap)
 
 
 publish(
     Measure(
         maximum_calibration_error,
-        maximum_calibration_error_of,
+        _quantity,
         title="Largest gap",
         judges="of any bin; mostly that with the fewest rows",
         interval=None,
@@ -148,5 +140,5 @@ def maximum_calibration_error_from_confidence(
     >>> round(maximum_calibration_error_from_confidence([True, False, True], [0.9, 0.6, 0.8]), 4)
     0.6
     """
-    rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
-    return tabulate_rows(rows, ConfidenceCurve(), check_bins(n_bins, strategy, binning)).largest_gap
+    rows = ConfidenceRows.check(correct, confidence, sample_weight)
+    return rows.table(ConfidenceCurve(), check_bins(n_bins, strategy, binning)).largest_gap

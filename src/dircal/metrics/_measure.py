@@ -4,13 +4,19 @@ Everything that lists measures reads these records: intervals and comparisons, t
 command line, the demonstration.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
+from typing import Any
 
-from dircal.metrics._sums import Summed
+from dircal.metrics._predictions import Predictions
+from dircal.metrics._quantities import AbstractQuantity
 
-__all__ = ["RECORDS", "IntervalRule", "Measure", "Table", "measures_in", "publish"]
+__all__ = ["RECORDS", "IntervalRule", "Measure", "Table", "is_measure", "measures_in", "publish"]
+
+# What every measure takes; the rest are its own options.
+_COMMON = ("y_true", "y_prob", "sample_weight", "classes")
 
 
 class IntervalRule(Enum):
@@ -43,8 +49,9 @@ class Measure:
     function : callable
         What users call: ``(y_true, y_prob, *, sample_weight, classes, ...) -> float``. The measure
         has its name.
-    of_predictions : callable
-        The same of checked predictions: ``(predictions, ...) -> float``, with the same options.
+    quantity : callable
+        The same of checked predictions, ``(predictions, ...)`` with all options of the function:
+        an `AbstractQuantity`.
     title : str
         Name on a page.
     judges : str
@@ -55,9 +62,6 @@ class Measure:
         How draws of rows tell how sure we are of it; None where they do not.
     why_no_interval : str
         The reason, where there is none.
-    sums : callable or None
-        What rows add to the sums that the measure is a function of, ``(predictions, ...)``, with
-        the same options: makes drawing rows again cheap. Without, it is called for every draw.
     place : int
         Measures are listed by rising place.
     shown_in : Table
@@ -69,13 +73,12 @@ class Measure:
     """
 
     function: Callable[..., float]
-    of_predictions: Callable[..., float]
+    quantity: Callable[..., AbstractQuantity]
     title: str
     judges: str
     higher_is_better: bool = False
     interval: IntervalRule | None = IntervalRule.SHIFTED
     why_no_interval: str = ""
-    sums: Callable[..., Summed] | None = None
     place: int = 1000
     shown_in: Table = Table.WHERE_THERE_IS_ROOM
     heading: str = ""
@@ -85,6 +88,23 @@ class Measure:
     def name(self) -> str:
         """The name of its function."""
         return self.function.__name__
+
+    @property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """The options of its function, beside what every measure takes."""
+        parameters = inspect.signature(self.function).parameters
+        return {name: one for name, one in parameters.items() if name not in _COMMON}
+
+    def of(self, predictions: Predictions, **options: Any) -> AbstractQuantity:
+        """The measure of checked predictions; options have the defaults of its function."""
+        parameters = self.options.items()
+        known = {name: one.default for name, one in parameters if one.default is not one.empty}
+        return self.quantity(predictions, **known | options)
+
+
+def is_measure(function: Callable[..., Any]) -> bool:
+    """Whether it takes what every measure takes."""
+    return {*_COMMON} <= {*inspect.signature(function).parameters}
 
 
 RECORDS: dict[str, Measure] = {}

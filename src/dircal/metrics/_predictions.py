@@ -1,31 +1,25 @@
 """Checked predictions and their true labels: what every measure, test and picture starts from."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
-from dircal._core.stats.bins import BinTable
-from dircal._core.stats.null_resampling import BinChance, bin_chances
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
-from dircal.metrics._binning import BinRule, tabulate_rows
 from dircal.metrics._blocks import Block
-from dircal.metrics._curves import Curves, points_of
+from dircal.metrics._rows import AbstractRows
 from dircal.validation import LabelledScores, check_predictions, show
 
 __all__ = ["Predictions"]
 
-_Key = TypeVar("_Key", bound=Hashable)
-_Result = TypeVar("_Result")
-
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(AbstractRows[Block]):
     """Rows that have passed the door; those of weight zero are left out when run over.
 
     Make it with `check`, or with `of_checked` from what the door gave before.
@@ -116,22 +110,6 @@ class Predictions:
     def __iter__(self) -> Iterator[Block]:
         return iter(self._blocks) if self.held else self._read()
 
-    def once(self, compute: Callable[[Self, _Key], _Result], key: _Key) -> _Result:
-        """``compute(self, key)``, at the first call only: for small things that several need."""
-        known = self._known
-        if (compute, key) not in known:
-            known[compute, key] = compute(self, key)
-        result: _Result = known[compute, key]
-        return result
-
-    def table(self, curves: Curves[Block], rule: BinRule) -> BinTable:
-        """What falls into the bins of some curves."""
-        return self.once(_tabulate, (curves, rule))
-
-    def chances(self, curves: Curves[Block], rule: BinRule) -> list[list[BinChance]]:
-        """For each curve, how many rows of each bin would happen if every prediction were true."""
-        return self.once(_chances, (curves, rule))
-
     def row_values(self, of_rows: Callable[[Block], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """One number of each row with weight (n,)."""
         return np.concatenate([of_rows(block) for block in self])
@@ -146,10 +124,6 @@ class Predictions:
             else:
                 total, weight = total + float(block.weight @ values), weight + block.weight.sum()
         return float(total / weight)
-
-    @cached_property
-    def _known(self) -> dict[Any, Any]:
-        return {}
 
     @cached_property
     def _blocks(self) -> tuple[Block, ...]:
@@ -184,13 +158,3 @@ class Predictions:
         """Column of each class; None where they are in the order of the classes."""
         order = np.argsort(self.column_classes)
         return None if np.array_equal(order, np.arange(self.n_classes)) else order
-
-
-def _tabulate(predictions: Predictions, key: tuple[Curves[Block], BinRule]) -> BinTable:
-    return tabulate_rows(predictions, *key)
-
-
-def _chances(predictions: Predictions, key: tuple[Curves[Block], BinRule]) -> list[list[BinChance]]:
-    curves, _ = key
-    values = np.concatenate([part.values for part in points_of(predictions, curves)], axis=1)
-    return bin_chances(values, predictions.table(*key).bins)

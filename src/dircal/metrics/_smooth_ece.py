@@ -1,6 +1,7 @@
 """The calibration error without bins."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ from dircal._core.stats.bootstrap import RowTerms
 from dircal._core.stats.smoothing import grid_cells, smooth_error, smoothed
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics._blocks import Block
-from dircal.metrics._curves import CurvePoints, Curves, Over, check_over, points_of
-from dircal.metrics._grid import residuals_on_grid
+from dircal.metrics._curves import CurvePoints, Curves, Over, check_over
 from dircal.metrics._measure import IntervalRule, Measure, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._sums import Entries, Summed, sum_cells
+from dircal.metrics._quantities import AbstractQuantity, Entries, Summed, sum_cells
 
 __all__ = ["smooth_ece"]
 
-# Points of the grid of smoothed residuals within a bandwidth, and the limits of their number.
+# Points of the grid of residuals: closer together than the smallest bandwidth that matters.
+_N_CELLS = 8192
+# Points of the coarser grid of draws within a bandwidth, and the limits of their number.
 _POINTS_A_BANDWIDTH = 8
 _FEWEST, _MOST = 64, 4096
 
@@ -91,54 +93,78 @@ def smooth_ece(
     0.1661
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return smooth_ece_of(predictions, over=over, label=label)
+    return _quantity(predictions, over, label).value()
 
 
-def smooth_ece_of(
-    predictions: Predictions, *, over: Over = "confidence", label: Any = None
-) -> float:
-    """`smooth_ece` of checked predictions."""
-    curves = check_over(over, label, predictions.position)
-    return float(np.mean(predictions.once(_bandwidths, curves)))
+def _quantity(predictions: Predictions, over: Over, label: Any) -> "_SmoothedGaps":
+    return _SmoothedGaps(predictions, check_over(over, label, predictions.position))
+
+
+@dataclass(frozen=True, eq=False)
+class _SmoothedGaps(AbstractQuantity):
+    """From smoothed residuals, on a grid."""
+
+    predictions: Predictions
+    curves: Curves[Block]
+
+    def value(self) -> float:
+        return float(np.mean(self.predictions.once(_bandwidths, self.curves)))
+
+    def sums(self) -> Summed:
+        """With the bandwidth of the rows as they are."""
+        bandwidths = self.predictions.once(_bandwidths, self.curves)
+        wanted = _POINTS_A_BANDWIDTH / max(min(bandwidths), 1e-9)
+        n_cells = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
+
+        def entries(part: CurvePoints) -> Entries:
+            below, share = grid_cells(part.values, n_cells)
+            residuals = part.residuals
+            upper = residuals * share
+            return [(below, residuals - upper), (below + 1, upper)]
+
+        cells = sum_cells(self.predictions.points(self.curves), n_cells + 1, entries)
+        divisor = cells.shape[0] * len(bandwidths)
+
+        def read(sums: FloatArray) -> FloatArray:
+            fields = np.split(sums / divisor, len(bandwidths), axis=-1)
+            pairs = zip(fields, bandwidths, strict=True)
+            return np.concatenate([smoothed(field, width) for field, width in pairs], axis=-1)
+
+        return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
 
 
 def _bandwidths(predictions: Predictions, curves: Curves[Block]) -> list[float]:
     """The error of each curve, which is its bandwidth."""
-    return [smooth_error(grid) for grid in residuals_on_grid(points_of(predictions, curves))]
+    return [smooth_error(grid) for grid in _residuals_on_grid(predictions.points(curves))]
 
 
-def _sums(predictions: Predictions, *, over: Over = "confidence", label: Any = None) -> Summed:
-    """Smoothed residuals, with the bandwidth of the rows as they are."""
-    curves = check_over(over, label, predictions.position)
-    bandwidths = predictions.once(_bandwidths, curves)
-    wanted = _POINTS_A_BANDWIDTH / max(min(bandwidths), 1e-9)
-    n_cells = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
-
-    def entries(part: CurvePoints) -> Entries:
-        below, share = grid_cells(part.values, n_cells)
+def _residuals_on_grid(points: Iterator[CurvePoints]) -> FloatArray:
+    """Mean residuals at the points of the grid, for each curve (c, m + 1)."""
+    width = _N_CELLS + 1
+    grid, total = np.zeros((1, width)), 0.0
+    for part in points:
+        n_curves, n_rows = part.values.shape
         residuals = part.residuals
+        if part.weight is not None:
+            residuals *= part.weight
+        below, share = grid_cells(part.values, _N_CELLS)
+        cells = below.astype(np.intp) + np.arange(n_curves)[:, None] * width
         upper = residuals * share
-        return [(below, residuals - upper), (below + 1, upper)]
-
-    cells = sum_cells(points_of(predictions, curves), n_cells + 1, entries)
-    divisor = cells.shape[0] * len(bandwidths)
-
-    def read(sums: FloatArray) -> FloatArray:
-        fields = np.split(sums / divisor, len(bandwidths), axis=-1)
-        pairs = zip(fields, bandwidths, strict=True)
-        return np.concatenate([smoothed(field, width) for field, width in pairs], axis=-1)
-
-    return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
+        size = n_curves * width
+        sums = np.bincount(cells.ravel(), (residuals - upper).ravel(), minlength=size)
+        sums += np.bincount(cells.ravel() + 1, upper.ravel(), minlength=size)
+        grid = grid + sums.reshape(n_curves, -1)
+        total += n_rows if part.weight is None else float(part.weight.sum())
+    return grid / total
 
 
 publish(
     Measure(
         smooth_ece,
-        smooth_ece_of,
+        _quantity,
         title="Smooth ECE",
         judges="the confidence error without bins",
         interval=IntervalRule.ABSOLUTE_SUM,
-        sums=_sums,
         place=80,
     )
 )

@@ -1,7 +1,7 @@
 """What every Display has: numbers first, a drawing second, and a sentence on how to read it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["AbstractDisplay", "Frame", "make_frame", "plain"]
+__all__ = ["AbstractDisplay", "Frame", "lines_of_frame", "make_frame", "plain"]
 
 Frame: TypeAlias = dict[str, list[Any]]
 """A table as plain data: lists of equal length by the name of their column, None where empty."""
@@ -57,7 +57,7 @@ class AbstractDisplay(ABC):
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
 
-    def _keep(self, axes: "Sequence[Axes]", given: Any) -> None:
+    def _keep(self, axes: "Sequence[Axes]", given: Any) -> Self:
         """Remember the panels that were drawn, and settle the layout of a new figure."""
         self.axes_ = np.array(axes, dtype=object)
         self.ax_ = axes[0]
@@ -67,6 +67,7 @@ class AbstractDisplay(ABC):
             # the second comes with the drawing.
             figure: Any = axes[0].figure
             figure.get_layout_engine().execute(figure)
+        return self
 
     def __repr__(self) -> str:
         columns = self.frame()
@@ -77,6 +78,19 @@ class AbstractDisplay(ABC):
 def make_frame(**columns: npt.ArrayLike | Sequence[Any]) -> Frame:
     """Columns as lists of plain values."""
     return {name: [plain(value) for value in column] for name, column in columns.items()}  # type: ignore[union-attr]
+
+
+def lines_of_frame(
+    frame: Mapping[str, Sequence[Any]], columns: Sequence[str], source: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table that a user passes back, if it has all ``columns`` of its ``source``."""
+    missing = [name for name in columns if name not in frame]
+    if missing:
+        raise ValueError(
+            f"`frame` must have the columns {', '.join(columns)}; {missing[0]!r} is missing. "
+            f"Pass what `frame()` of {source} gave."
+        )
+    return zip(*(frame[name] for name in columns), strict=True)
 
 
 def plain(value: Any) -> Any:

@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from dircal._typing import ArrayLike
-from dircal.metrics import Binning, BinRule, ClassCurves, Predictions, Strategy, check_bins
+from dircal.metrics import Binning, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
 from dircal.plots._fitted_maps import check_map, probabilities_of
-from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._names import drawn, names_of
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
     Counts,
     Curve,
     check_level,
+    classes_to_show,
     confidence_curve,
     curves_frame,
     curves_of_classes,
@@ -144,29 +143,10 @@ class BeforeAfterDisplay(AbstractDisplay):
             method: Predictions.check(y_true, proba, sample_weight, classes)
             for method, proba in given.items()
         }
-        names = names_of(next(iter(several.values())).classes, class_names)
-        rule = check_bins(n_bins, strategy, binning)
-        return cls.of_predictions(several, names, rule, level, labels, max_classes)
-
-    @classmethod
-    def of_predictions(
-        cls,
-        several: Mapping[str, Predictions],
-        names: Sequence[str],
-        rule: BinRule,
-        level: float | None,
-        labels: Iterable[Any] | None,
-        max_classes: int,
-    ) -> Self:
-        """`from_predictions` of checked ones, with a name for each class."""
         first = next(iter(several.values()))
-        if labels is not None:
-            chosen = check_chosen("labels", labels, first.classes)
-        elif first.n_classes <= max_classes:
-            chosen = list(range(first.n_classes))
-        else:
-            errors = first.table(ClassCurves(), rule).calibration_errors
-            chosen = np.argsort(-errors, kind="stable")[:max_classes].tolist()
+        names = names_of(first.classes, class_names)
+        rule = check_bins(n_bins, strategy, binning)
+        chosen = classes_to_show(first, rule, labels, max_classes)
         shown = [names[j] for j in chosen]
         rows = {
             method: [
@@ -322,5 +302,4 @@ class BeforeAfterDisplay(AbstractDisplay):
                 legend_below(panels[0], drawings[0])
         for key in drawings[0]:
             setattr(self, key, [artists[key] for artists in drawings])
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)

@@ -217,8 +217,7 @@ class CalibrationMapDisplay(AbstractDisplay):
             else:
                 self._draw_curve(panel)
             self.numbers_ = [] if self.matrix is None else self._draw_matrix(panel, ax)
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _draw_triangle(self, ax: "Axes") -> None:
         for i in range(1, 10):
@@ -233,28 +232,17 @@ class CalibrationMapDisplay(AbstractDisplay):
         start, end = self.moves.points @ _CORNERS, self.moves.images @ _CORNERS
         move, special = end - start, self.moves.special
         drawn_here = np.isfinite(move).all(axis=1)
-        # True scale: an arrow ends where the point goes.
-        scale: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
-        plain, marked = drawn_here & ~special, drawn_here & special
-        self.arrows_ = ax.quiver(
-            *start[plain].T,
-            *move[plain].T,
-            color=PALETTE[0],
-            width=0.0035,
-            headwidth=4.5,
-            headlength=5.5,
+
+        def arrows(kept: npt.NDArray[np.bool_], **style: Any) -> Any:
+            # True scale: an arrow ends where the point goes.
+            scale: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
+            return ax.quiver(*start[kept].T, *move[kept].T, **scale, **style)
+
+        self.arrows_ = arrows(
+            drawn_here & ~special, color=PALETTE[0], width=0.0035, headwidth=4.5, headlength=5.5,
             minlength=0.4,
-            **scale,
-        )
-        ax.quiver(
-            *start[marked].T,
-            *move[marked].T,
-            color=GAP,
-            width=0.006,
-            minlength=0.3,
-            zorder=3,
-            **scale,
-        )
+        )  # fmt: skip
+        arrows(drawn_here & special, color=GAP, width=0.006, minlength=0.3, zorder=3)
         self.points_ = ax.scatter(start[special, 0], start[special, 1], s=22, color=INK, zorder=4)
         sides = (("left", "top"), ("right", "top"), ("center", "bottom"))
         names = drawn(self.names, 22, self.positions)

@@ -215,5 +215,4 @@ class CalibrationTestDisplay(AbstractDisplay):
                 panel.figure.legend(
                     handles=[self.bars_, self.line_], loc="outside lower center", ncols=2
                 )
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)

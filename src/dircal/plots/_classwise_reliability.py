@@ -3,23 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from dircal._typing import ArrayLike
-from dircal.metrics import Binning, BinRule, ClassCurves, Predictions, Strategy, check_bins
+from dircal.metrics import Binning, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
-from dircal.plots._names import check_chosen, drawn, names_of
+from dircal.plots._names import drawn, names_of
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
     Counts,
     Curve,
     check_level,
+    classes_to_show,
     curves_frame,
     curves_of_classes,
     draw_curve,
     legend_below,
 )
-from dircal.plots._style import house_style, panel_axes
+from dircal.plots._style import house_style, some_axes
 from dircal.validation import check_integer
 
 __all__ = ["ClasswiseReliabilityDisplay"]
@@ -142,30 +141,9 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
         names = names_of(predictions.classes, class_names)
         rule = check_bins(n_bins, strategy, binning)
-        return cls.of_predictions(predictions, names, rule, level, labels, max_panels)
-
-    @classmethod
-    def of_predictions(
-        cls,
-        predictions: Predictions,
-        names: Sequence[str],
-        rule: BinRule,
-        level: float | None,
-        labels: Iterable[Any] | None,
-        max_panels: int,
-    ) -> Self:
-        """`from_predictions` of checked ones, with a name for each class."""
-        known = predictions.classes
-        if labels is not None:
-            chosen = check_chosen("labels", labels, known)
-        elif len(known) <= max_panels:
-            chosen = list(range(len(known)))
-        else:
-            errors = predictions.table(ClassCurves(), rule).calibration_errors
-            worst = np.argsort(-errors, kind="stable")
-            chosen = worst[:max_panels].tolist()
+        chosen = classes_to_show(predictions, rule, labels, max_panels)
         shown = [names[j] for j in chosen]
-        of = len(chosen) if labels is not None else len(known)
+        of = len(chosen) if labels is not None else predictions.n_classes
         return cls(curves_of_classes(predictions, rule, chosen, shown, level), chosen, of)
 
     def frame(self) -> Frame:
@@ -206,14 +184,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         height = 2.6 if counts == "below" else 2.2
         size = (2.1 * n_columns + 0.3, height * n_rows + 0.5) if n > 1 else (4.6, 2 * height)
         with house_style():
-            given = None if ax is None else np.size(np.asarray(ax, dtype=object))
-            if given == n:
-                panels = panel_axes(ax, n, 1, *size)
-            else:
-                panels = panel_axes(ax, n_rows, n_columns, *size)
-            for spare in panels[n:]:
-                spare.set_axis_off()
-            panels = panels[:n]
+            panels = some_axes(ax, n, n_columns, *size)
             width = 17 if n > 1 else 34
             names = drawn([curve.name for curve in self.curves], width, self.positions)
             drawings = [
@@ -231,8 +202,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
                     )
         for key in drawings[0]:
             setattr(self, key, [artists[key] for artists in drawings])
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)
 
     def _draw_panel(
         self, panel: Any, i: int, name: str, n_columns: int, counts: Counts, gap_width: float

@@ -15,6 +15,7 @@ from dircal.plots._heat_map import (
     draw_matrix,
     heat_axes,
     label_classes,
+    largest_cells,
     matrix_size,
 )
 from dircal.plots._names import drawn, names_of
@@ -22,7 +23,6 @@ from dircal.plots._style import CHANGES, house_style
 
 __all__ = ["ConfusionChangeDisplay"]
 
-_TOLD = 15
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -220,17 +220,14 @@ class ConfusionChangeDisplay(AbstractDisplay):
                 panel.figure.colorbar(self.image_, ax=panel, shrink=0.6, label="rows more or fewer")
             if beside is not None:
                 draw_list(beside, "Largest changes: true, predicted", self._largest())
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _largest(self) -> list[str]:
         change = self.change
-        order = np.argsort(-np.abs(change), axis=None, kind="stable")[:_TOLD]
-        rows, columns = np.unravel_index(order, change.shape)
         short = drawn(self.names, 16)
         return [
             f"{_signed(change[i, j])}   {short[i]}, {'itself' if i == j else short[j]}"
-            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+            for i, j in largest_cells(np.abs(change))
             if change[i, j] != 0
         ]
 

@@ -12,12 +12,20 @@ from dircal.plots._style import new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LEGIBLE", "draw_list", "draw_matrix", "heat_axes", "label_classes", "matrix_size"]
+__all__ = [
+    "LEGIBLE",
+    "draw_list",
+    "draw_matrix",
+    "heat_axes",
+    "label_classes",
+    "largest_cells",
+    "matrix_size",
+]
 
 LEGIBLE = 16
 """Classes up to which every cell has room for its number."""
-
-
+# Entries told beside a heat map that is too large for numbers.
+_TOLD = 15
 # Width of the list beside a heat map in inches.
 _LIST = 4.3
 
@@ -67,20 +75,13 @@ def draw_matrix(
         size = 8.0 if len(names) <= 10 else 6.5
         # White on the dark half of the scale, whichever side of it is dark.
         strength = np.abs(values) / max(abs(low), abs(high), 1e-300)
-        for i, row in enumerate(texts):
-            for j, text in enumerate(row):
-                colour = "white" if strength[i, j] > 0.55 else "black"
-                numbers.append(
-                    ax.text(
-                        left + j + 0.5,
-                        i,
-                        text,
-                        ha="center",
-                        va="center",
-                        color=colour,
-                        fontsize=size,
-                    )
-                )
+        colours = np.where(strength > 0.55, "white", "black")
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
+        numbers = [
+            ax.text(left + j + 0.5, i, text, color=str(colours[i, j]), **centred)
+            for i, row in enumerate(texts)
+            for j, text in enumerate(row)
+        ]
     return image, numbers
 
 
@@ -101,6 +102,13 @@ def label_classes(ax: "Axes", names: Sequence[str]) -> None:
         ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
+
+
+def largest_cells(sizes: FloatArray) -> list[tuple[int, int]]:
+    """Row and column of the cells that are told beside a heat map, the largest first."""
+    order = np.argsort(-sizes, axis=None, kind="stable")[:_TOLD]
+    rows, columns = np.unravel_index(order, sizes.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def draw_list(ax: "Axes", heading: str, lines: Sequence[str]) -> None:

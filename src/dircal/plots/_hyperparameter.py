@@ -11,7 +11,7 @@ from dircal._typing import ArrayLike
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._names import drawn, shorten
 from dircal.plots._results import check_mapping, numbers_of
-from dircal.plots._style import PALETTE, count_on, house_style, panel_axes
+from dircal.plots._style import PALETTE, count_on, house_style, some_axes
 
 __all__ = ["HyperparameterDisplay"]
 
@@ -163,17 +163,11 @@ class HyperparameterDisplay(AbstractDisplay):
         n_columns = min(n, _COLUMNS)
         n_rows = -(-n // n_columns)
         with house_style():
-            given = None if ax is None else np.size(np.asarray(ax, dtype=object))
-            shape = (n, 1) if given == n else (n_rows, n_columns)
-            panels = panel_axes(ax, *shape, 3.0 * n_columns + 0.4, 2.6 * n_rows)
-            for spare in panels[n:]:
-                spare.set_axis_off()
+            panels = some_axes(ax, n, n_columns, 3.0 * n_columns + 0.4, 2.6 * n_rows)
             titles = drawn([one.name for one in self.choices], 34)
-            self.bars_ = [
-                _draw(panels[i], self.choices[i], title) for i, title in enumerate(titles)
-            ]
-        self._keep(panels[:n], ax)
-        return self
+            parts = zip(panels, self.choices, titles, strict=True)
+            self.bars_ = [_draw(panel, one, title) for panel, one, title in parts]
+        return self._keep(panels, ax)
 
 
 def _draw(panel: Any, one: Choices, title: str) -> Any:

@@ -14,15 +14,13 @@ from dircal.plots._heat_map import (
     draw_matrix,
     heat_axes,
     label_classes,
+    largest_cells,
     matrix_size,
 )
 from dircal.plots._names import drawn, names_of
 from dircal.plots._style import SHARES, STRENGTHS, house_style
 
 __all__ = ["ParametersDisplay"]
-
-# Entries told beside a heat map that is too large for numbers.
-_TOLD = 15
 
 
 class ParametersDisplay(AbstractDisplay):
@@ -181,17 +179,11 @@ class ParametersDisplay(AbstractDisplay):
                 panel.set_title(f"diagonal: {diagonal.min():.2f} to {diagonal.max():.2f}")
             if beside is not None:
                 draw_list(beside, "Largest entries off the diagonal", self._largest())
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
     def _largest(self) -> list[str]:
         """The largest entries off the diagonal in words."""
         off = self.parameters.A.copy()
         np.fill_diagonal(off, -np.inf)
-        best = np.argsort(-off, axis=None, kind="stable")[:_TOLD]
-        rows, columns = np.unravel_index(best, off.shape)
         short = drawn(self.names, 16)
-        return [
-            f"{off[i, j]:#.2g}   {short[j]} → {short[i]}"
-            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
-        ]
+        return [f"{off[i, j]:#.2g}   {short[j]} → {short[i]}" for i, j in largest_cells(off)]

@@ -172,8 +172,7 @@ class PassRateDisplay(AbstractDisplay):
             counts = sorted({one.n_tests for one in self.methods})
             number = f"{counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else "")
             panel.set_xlabel(f"share of {number} tests with p > {self.alpha:g}")
-        self._keep([panel], ax)
-        return self
+        return self._keep([panel], ax)
 
 
 def _best_first(results: list[PassRate]) -> list[PassRate]:

@@ -257,17 +257,15 @@ class RankDisplay(AbstractDisplay):
                 for one, level in zip(spans, levels, strict=True)
             ]
             self.names_ = self._draw_names(panel, texts, first_name, room)
-            panel.set_title(self._heading(), loc="center")
-        self._keep([panel], ax)
-        return self
+            heading = f"{self.n_datasets:,} datasets"
+            if self.pvalue is not None:
+                heading = f"Friedman p = {self.pvalue:.3g}, {heading}"
+            panel.set_title(heading, loc="center")
+        return self._keep([panel], ax)
 
     def _order(self) -> list[int]:
         order: list[int] = np.argsort(self.ranks, kind="stable").tolist()
         return order
-
-    def _heading(self) -> str:
-        datasets = f"{self.n_datasets:,} datasets"
-        return datasets if self.pvalue is None else f"Friedman p = {self.pvalue:.3g}, {datasets}"
 
     def _draw_axis(self, ax: "Axes") -> None:
         m = len(self.names)

@@ -4,14 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from dircal._typing import ArrayLike
-from dircal.metrics import (
-    Binning,
-    BinRule,
-    ConfidenceRows,
-    Predictions,
-    Strategy,
-    check_bins,
-)
+from dircal.metrics import Binning, ConfidenceRows, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay, Frame
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
@@ -19,14 +12,12 @@ from dircal.plots._reliability_curves import (
     Curve,
     check_level,
     confidence_curve,
-    confidence_curve_from_confidence,
     curves_frame,
     draw_curve,
     legend_below,
 )
 from dircal.plots._stored_curves import check_curve
 from dircal.plots._style import house_style, one_axes
-from dircal.validation import check_confidence
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -129,11 +120,7 @@ class ReliabilityDisplay(AbstractDisplay):
         """
         check_level(level)
         predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-        return cls.of_predictions(predictions, check_bins(n_bins, strategy, binning), level)
-
-    @classmethod
-    def of_predictions(cls, predictions: Predictions, rule: BinRule, level: float | None) -> Self:
-        """`from_predictions` of checked ones."""
+        rule = check_bins(n_bins, strategy, binning)
         return cls(confidence_curve(predictions, rule, level, _NAME))
 
     @classmethod
@@ -173,9 +160,9 @@ class ReliabilityDisplay(AbstractDisplay):
             Ready to be drawn.
         """
         check_level(level)
-        rows = ConfidenceRows(*check_confidence(correct, confidence, sample_weight))
+        rows = ConfidenceRows.check(correct, confidence, sample_weight)
         rule = check_bins(n_bins, strategy, binning)
-        return cls(confidence_curve_from_confidence(rows, rule, level, _NAME))
+        return cls(confidence_curve(rows, rule, level, _NAME))
 
     @classmethod
     def from_bins(
@@ -239,5 +226,4 @@ class ReliabilityDisplay(AbstractDisplay):
             if ax is None:
                 legend_below(panel, artists)
             vars(self).update(artists)
-            self._keep([panel], ax)
-        return self
+            return self._keep([panel], ax)

@@ -1,6 +1,6 @@
 """Reliability curves: computed from predictions, drawn as bars."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,15 +10,16 @@ from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.null_resampling import BinChance, bin_chances
 from dircal._typing import FloatArray
 from dircal.metrics import (
+    AbstractRows,
     BinRule,
     BinTable,
     ClassCurves,
     ConfidenceCurve,
-    ConfidenceRows,
+    Confident,
     Predictions,
-    tabulate_rows,
 )
 from dircal.plots._base import Frame, make_frame
+from dircal.plots._names import check_chosen
 from dircal.plots._style import BAR, GAP, GREY, INK
 from dircal.validation import check_number, check_option
 
@@ -30,8 +31,8 @@ __all__ = [
     "Counts",
     "Curve",
     "check_level",
+    "classes_to_show",
     "confidence_curve",
-    "confidence_curve_from_confidence",
     "curves_frame",
     "curves_of_classes",
     "draw_curve",
@@ -78,26 +79,27 @@ def check_level(level: float | None) -> None:
 
 
 def confidence_curve(
-    predictions: Predictions, rule: BinRule, level: float | None, name: str
+    rows: AbstractRows[Confident], rule: BinRule, level: float | None, name: str
 ) -> Curve:
     """The curve of the largest probabilities; there is no band with weights."""
-    table = predictions.table(ConfidenceCurve(), rule)
-    if level is None or predictions.sample_weight is not None:
-        return _read_table(table, 0, name)
-    [chances] = predictions.chances(ConfidenceCurve(), rule)
-    return _read_table(table, 0, name, chances, level)
-
-
-def confidence_curve_from_confidence(
-    rows: ConfidenceRows, rule: BinRule, level: float | None, name: str
-) -> Curve:
-    """The same where only the largest probabilities are known."""
-    table = tabulate_rows(rows, ConfidenceCurve(), rule)
+    table = rows.table(ConfidenceCurve(), rule)
     if level is None or rows.sample_weight is not None:
         return _read_table(table, 0, name)
-    values = np.concatenate([block.confidence for block in rows])
-    [chances] = bin_chances(values[None], table.bins)
+    [chances] = rows.chances(ConfidenceCurve(), rule)
     return _read_table(table, 0, name, chances, level)
+
+
+def classes_to_show(
+    predictions: Predictions, rule: BinRule, labels: Iterable[Any] | None, most: int
+) -> list[int]:
+    """Positions of the classes that a user chose; otherwise of all, or of so many of the worst."""
+    if labels is not None:
+        return check_chosen("labels", labels, predictions.classes)
+    if predictions.n_classes <= most:
+        return list(range(predictions.n_classes))
+    errors = predictions.table(ClassCurves(), rule).calibration_errors
+    worst: list[int] = np.argsort(-errors, kind="stable")[:most].tolist()
+    return worst
 
 
 def curves_of_classes(
@@ -136,35 +138,23 @@ def _read_table(
 
 def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:
     """A row for each bin that holds rows; ``also`` are further names, one for each curve."""
-    columns: Frame = {key: [] for key in (*also, "curve")}
-    rows = list(_rows_of(curves))
-    for i, (curve, _) in enumerate(rows):
-        n = int((curve.count > 0).sum())
-        columns["curve"] += [curve.name] * n
-        for key, names in also.items():
-            columns[key] += [names[i]] * n
-    for key in rows[0][1]:
-        columns[key] = [value for _, part in rows for value in part[key]]
-    return columns
-
-
-def _rows_of(curves: Iterable[Curve]) -> Iterator[tuple[Curve, Frame]]:
-    for curve in curves:
-        used = curve.count > 0
-        yield (
-            curve,
-            make_frame(
-                bin=np.flatnonzero(used),
-                lower=curve.edges[:-1][used],
-                upper=curve.edges[1:][used],
-                count=curve.count[used],
-                mean_predicted=curve.mean_predicted[used],
-                frequency=curve.frequency[used],
-                gap=(curve.frequency - curve.mean_predicted)[used],
-                low=curve.low[used],
-                high=curve.high[used],
-            ),
+    parts = []
+    for i, curve in enumerate(curves):
+        used = np.flatnonzero(curve.count > 0)
+        texts = {key: names[i] for key, names in also.items()} | {"curve": curve.name}
+        numbers = make_frame(
+            bin=used,
+            lower=curve.edges[:-1][used],
+            upper=curve.edges[1:][used],
+            count=curve.count[used],
+            mean_predicted=curve.mean_predicted[used],
+            frequency=curve.frequency[used],
+            gap=(curve.frequency - curve.mean_predicted)[used],
+            low=curve.low[used],
+            high=curve.high[used],
         )
+        parts.append({key: [text] * len(used) for key, text in texts.items()} | numbers)
+    return {key: [value for part in parts for value in part[key]] for key in parts[0]}
 
 
 def draw_curve(

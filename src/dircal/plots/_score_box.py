@@ -7,7 +7,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike
 from dircal.metrics import Predictions
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, Frame, lines_of_frame, make_frame
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._results import check_mapping
 from dircal.plots._score_boxes import (
@@ -24,8 +24,7 @@ from dircal.validation import check_integer
 __all__ = ["ScoreBoxDisplay"]
 
 _COLUMNS = (
-    "method", "true", "predicted", "n", "smallest", "q05", "q25", "q50", "q75", "q95", "largest",
-    "mean", "sd",
+    "method", "true", "predicted", "n", "smallest", *QUANTILE_COLUMNS, "largest", "mean", "sd",
 )  # fmt: skip
 
 
@@ -133,21 +132,8 @@ class ScoreBoxDisplay(AbstractDisplay):
         methods = {
             name: Predictions.check(y_true, proba, None, classes) for name, proba in given.items()
         }
-        names = names_of(next(iter(methods.values())).classes, class_names)
-        return cls.of_predictions(methods, names, labels, max_panels, max_boxes)
-
-    @classmethod
-    def of_predictions(
-        cls,
-        methods: Mapping[str, Predictions],
-        names: tuple[str, ...],
-        labels: Iterable[Any] | None,
-        max_panels: int,
-        max_boxes: int,
-    ) -> Self:
-        """`from_predictions` of checked ones, with a name for each class."""
         first = next(iter(methods.values()))
-        known = first.classes
+        names, known = names_of(first.classes, class_names), first.classes
         means = mean_probabilities(first)
         occurring = np.flatnonzero(~np.isnan(means[:, 0]))
         if labels is not None:
@@ -189,18 +175,10 @@ class ScoreBoxDisplay(AbstractDisplay):
         display : ScoreBoxDisplay
             With circles for the smallest and the largest value only; more need the rows.
         """
-        missing = [name for name in _COLUMNS if name not in frame]
-        if missing:
-            raise ValueError(
-                f"`frame` must have the columns {', '.join(_COLUMNS)}; {missing[0]!r} is missing. "
-                "Pass what `frame()` of another ScoreBoxDisplay gave."
-            )
-        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in
-                zip(*(frame[name] for name in _COLUMNS), strict=True)]  # fmt: skip
-        classes = list(dict.fromkeys(str(row["true"]) for row in rows))
-        classes += [
-            name for name in dict.fromkeys(str(r["predicted"]) for r in rows) if name not in classes
-        ]
+        lines = lines_of_frame(frame, _COLUMNS, "another ScoreBoxDisplay")
+        rows = [dict(zip(_COLUMNS, line, strict=True)) for line in lines]
+        names = [str(row[key]) for key in ("true", "predicted") for row in rows]
+        classes = list(dict.fromkeys(names))
         return cls([box_from_row(row, classes) for row in rows])
 
     def frame(self) -> Frame:
@@ -271,8 +249,7 @@ class ScoreBoxDisplay(AbstractDisplay):
                     panel.set_title(titles[i])
                 if same and i < len(cells) - len(methods):
                     panel.tick_params(labelbottom=False)
-        self._keep(panels, ax)
-        return self
+        return self._keep(panels, ax)
 
 
 def _draw(panel: Any, cell: list[Box]) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike
+from dircal.plots._base import lines_of_frame
 from dircal.plots._reliability_curves import Curve
 
 __all__ = ["check_curve", "curves_from_frame"]
@@ -61,15 +62,8 @@ def check_curve(
 
 def curves_from_frame(frame: Mapping[str, Sequence[Any]]) -> dict[str, list[Curve]]:
     """Curves of each method, from bins in a table as `curves_frame` makes it."""
-    missing = [name for name in _COLUMNS if name not in frame]
-    if missing:
-        raise ValueError(
-            f"`frame` must have the columns {', '.join(_COLUMNS)}; {missing[0]!r} is missing. "
-            "Pass what `frame()` of another display gave."
-        )
-    lines = zip(*(frame[name] for name in _COLUMNS), strict=True)
     bins: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
-    for method, curve, *numbers in lines:
+    for method, curve, *numbers in lines_of_frame(frame, _COLUMNS, "another display"):
         bins.setdefault(str(method), {}).setdefault(str(curve), []).append(tuple(numbers))
     curves = {
         method: [_curve_from_bins(name, rows) for name, rows in own.items()]

@@ -25,6 +25,7 @@ __all__ = [
     "new_figure",
     "one_axes",
     "panel_axes",
+    "some_axes",
     "width_of",
 ]
 
@@ -192,3 +193,13 @@ def panel_axes(ax: Any, n_rows: int, n_columns: int, width: float, height: float
     cells = place.subgridspec(n_rows, n_columns)
     figure = given[0].figure
     return [figure.add_subplot(cells[i, j]) for i in range(n_rows) for j in range(n_columns)]
+
+
+def some_axes(ax: Any, n: int, n_columns: int, width: float, height: float) -> list["Axes"]:
+    """Axes of ``n`` panels: those given, or of a grid whose last places may stay empty."""
+    given = None if ax is None else np.size(np.asarray(ax, dtype=object))
+    shape = (n, 1) if given == n else (-(-n // n_columns), n_columns)
+    panels = panel_axes(ax, *shape, width, height)
+    for spare in panels[n:]:
+        spare.set_axis_off()
+    return panels[:n]

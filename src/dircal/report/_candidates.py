@@ -1,7 +1,7 @@
 """The calibrators of a report, and the probabilities that they give to rows they have not seen."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
 from dircal.exceptions import warn
 from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
 from dircal.metrics import Predictions
+from dircal.report._steps import Steps
 from dircal.selection import AutoCalibrator, Split, cross_fit
 from dircal.validation import LabelledScores, check_option, show
 
@@ -103,8 +104,7 @@ def predict(
     data: LabelledScores,
     splits: list[Split],
     rows: npt.NDArray[np.intp],
-    begin: Callable[[str], None],
-    advance: Callable[[int], None],
+    steps: Steps,
 ) -> list[Predicted]:
     """Probabilities of the ``rows``, as they are first: out of fold, or from a fitted map."""
     scored = data.take(rows)
@@ -115,15 +115,15 @@ def predict(
     first = checked.with_probabilities(as_they_are).hold()
     found = [Predicted(UNCALIBRATED, "uncalibrated", None, first, ())]
     for one in candidates:
-        begin(f"calibrating with {one.name}")
+        steps.begin(f"calibrating with {one.name}")
         if one.is_fitted:
             proba = one.calibrator._predict_checked(scored)
             calibrated = checked.with_probabilities(proba).hold()
             found.append(Predicted(one.name, "fitted", one, calibrated, ()))
-            advance(1)
+            steps.advance()
             continue
         argument = f"calibrators[{one.name!r}]"
-        proba, told = cross_fit(one.calibrator, data, splits, advance, argument)
+        proba, told = cross_fit(one.calibrator, data, splits, steps.advance, argument)
         for message, category in told:
             warn(f"{one.name}: {message}", category)
         messages = tuple(message for message, _ in told)

@@ -1,10 +1,8 @@
 """What a map does to decisions: how many, which confusions, and some rows to look at."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dircal._typing import FloatArray, IntArray
 from dircal.metrics import Predictions
@@ -18,46 +16,27 @@ _TOLD = 8
 _LISTED = 4
 
 
-@dataclass(frozen=True, eq=False)
-class _Decided:
-    """Probabilities (m, k) before and after, the decisions (m,) they lead to, and the labels."""
-
-    before: FloatArray
-    after: FloatArray
-    called: IntArray
-    recalled: IntArray
-    labels: IntArray
-
-
 def summarise_changes(
     before: Predictions,
     after: Predictions,
     names: tuple[str, ...],
-    rows: npt.NDArray[np.intp],
+    rows: IntArray,
 ) -> Changes:
     """Decisions ``before`` and ``after`` of rows whose numbers are ``rows``."""
-    decided = _Decided(
-        before.probabilities,
-        after.probabilities,
-        before.probabilities.argmax(axis=1),
-        after.probabilities.argmax(axis=1),
-        before.labels,
-    )
-    flipped = decided.called != decided.recalled
-    fixed = flipped & (decided.recalled == decided.labels)
-    spoiled = flipped & (decided.called == decided.labels)
+    called, recalled = (one.probabilities.argmax(axis=1) for one in (before, after))
+    right, right_after = called == before.labels, recalled == before.labels
     weight = before.sample_weight
     each = np.ones(before.n_samples) if weight is None else weight
     confusion = ConfusionChangeDisplay.of_predictions(before, after, names)
     return Changes(
         float(each.sum()),
-        float(each[flipped].sum()),
-        float(each[fixed].sum()),
-        float(each[spoiled].sum()),
+        float(each[called != recalled].sum()),
+        float(each[right_after & ~right].sum()),
+        float(each[right & ~right_after].sum()),
         tuple(_confusions(confusion, names, -1)),
         tuple(_confusions(confusion, names, +1)),
         tuple(tuple(row) for row in confusion.change.tolist()),
-        tuple(_examples(decided, names, rows)),
+        tuple(_examples(before, after, names, rows)),
     )
 
 
@@ -76,14 +55,14 @@ def _confusions(
 
 
 def _examples(
-    decided: _Decided, names: Sequence[str], rows: npt.NDArray[np.intp]
+    predicted: Predictions, calibrated: Predictions, names: Sequence[str], rows: IntArray
 ) -> Iterator[Example]:
     """Rows that show what the map does, each another kind of it."""
-    before, after, labels = decided.before, decided.after, decided.labels
+    before, after, labels = predicted.probabilities, calibrated.probabilities, predicted.labels
     at = np.arange(len(labels))
     gain = after[at, labels] - before[at, labels]
-    right, right_after = decided.called == labels, decided.recalled == labels
-    fall = before[at, decided.called] - after[at, decided.recalled]
+    right, right_after = (one.argmax(axis=1) == labels for one in (before, after))
+    fall = before.max(axis=1) - after.max(axis=1)
     moved = np.abs(after - before).sum(axis=1)
     middle = -np.abs(moved - np.median(moved))
     kinds = (

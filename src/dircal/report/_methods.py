@@ -1,21 +1,22 @@
 """Measures and tests of each method, before and after."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dircal.inference import (
     CalibrationTest,
+    ChosenMeasure,
     ComparisonRow,
-    classwise_tests_of,
-    confidence_test_of,
+    both_tests_of,
     default_measures,
     tabulate_measures,
 )
-from dircal.metrics import Table
+from dircal.metrics import Predictions, Table
 from dircal.report._candidates import Predicted
 from dircal.report._diagrams import BINS, confidence_diagram
+from dircal.report._steps import Steps
 from dircal.report._summary import CalibrationTestSummary, MeasureSummary, Method
 from dircal.selection import AutoCalibrator
 
@@ -23,51 +24,38 @@ __all__ = ["summarise_methods"]
 
 
 def summarise_methods(
-    predicted: Sequence[Predicted],
-    *,
-    level: float,
-    n_resamples: int,
-    seed: int,
-    begin: Callable[[str], None],
-    advance: Callable[[int], None],
+    predicted: Sequence[Predicted], level: float, n_resamples: int, seed: int, steps: Steps
 ) -> list[Method]:
     """One for each of the predictions; with weights there are neither intervals nor tests."""
     weighted = predicted[0].predictions.sample_weight is not None
-    begin("measuring")
-    rows = [*_weighted_rows(predicted)] if weighted else []
-    if not weighted:
-        several = {one.name: one.predictions for one in predicted}
-        measures, rng = default_measures(Table.REPORT), np.random.default_rng(seed)
+    several = {one.name: one.predictions for one in predicted}
+    measures, rng = default_measures(Table.REPORT), np.random.default_rng(seed)
+    steps.begin("measuring")
+    if weighted:
+        rows = [*_weighted_rows(measures, several)]
+    else:
         rows = [*tabulate_measures(measures, several, level, n_resamples, rng)]
-    advance(1)
-    begin("testing")
-    tests = _tests(predicted, n_resamples, seed) if not weighted else [[] for _ in predicted]
+    steps.advance()
+    steps.begin("testing")
+    tests: list[tuple[CalibrationTest, ...]] = [() for _ in predicted]
+    if not weighted:
+        tests = [*both_tests_of([*several.values()], BINS, n_resamples, seed)]
     found = []
     for one, of_one in zip(predicted, tests, strict=True):
         own = tuple(_measure(row) for row in rows if row.calibrator == one.name)
         found.append(_method(one, own, tuple(_test(test, level) for test in of_one), level))
-        advance(1)
+        steps.advance()
     return found
 
 
-def _weighted_rows(predicted: Sequence[Predicted]) -> Iterator[ComparisonRow]:
-    for measure in default_measures(Table.REPORT):
-        start = measure.value(predicted[0].predictions)
-        for one in predicted:
-            value = measure.value(one.predictions)
-            yield ComparisonRow(one.name, measure.name, value, value - start)
-
-
-def _tests(
-    predicted: Sequence[Predicted], n_resamples: int, seed: int
-) -> list[list[CalibrationTest]]:
-    """Of the confidence and of the classes, each as `calibration_test` with this seed has it."""
-    several = [one.predictions for one in predicted]
-    confidence = [
-        confidence_test_of(one, BINS, n_resamples, np.random.default_rng(seed)) for one in several
-    ]
-    classwise = classwise_tests_of(several, BINS, n_resamples, np.random.default_rng(seed))
-    return [list(both) for both in zip(confidence, classwise, strict=True)]
+def _weighted_rows(
+    measures: Sequence[ChosenMeasure], several: Mapping[str, Predictions]
+) -> Iterator[ComparisonRow]:
+    for measure in measures:
+        values = {name: measure.value(one) for name, one in several.items()}
+        start = next(iter(values.values()))
+        for name, value in values.items():
+            yield ComparisonRow(name, measure.name, value, value - start)
 
 
 def _measure(row: ComparisonRow) -> MeasureSummary:

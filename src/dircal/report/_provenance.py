@@ -3,8 +3,8 @@
 import hashlib
 import platform
 import re
-from collections.abc import Mapping, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy
@@ -14,41 +14,58 @@ from dircal import calibrators, selection
 from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray
 from dircal._version import __version__
-from dircal.report._candidates import Candidate
-from dircal.report._summary import DataSummary, Method
-from dircal.validation import LabelledScores
+from dircal.report._diagrams import BINS
+from dircal.report._summary import DataSummary, Method, Settings
+from dircal.report._task import LEVEL, Task
 
-__all__ = ["summarise_data", "versions", "write_code"]
+__all__ = ["summarise_data", "summarise_settings"]
 
 
-def summarise_data(
-    data: LabelledScores,
-    y_true: ArrayLike,
-    names: Sequence[str],
-    n_scored: int,
-    source: str | None,
-    input_scale: str,
-) -> DataSummary:
+def summarise_data(task: Task) -> DataSummary:
     """The rows as they were given, and their fingerprints."""
+    data, names = task.data, task.names
     weight = data.sample_weight
     used = data.labels if weight is None else data.labels[weight > 0]
     present = np.bincount(used, minlength=len(names)) > 0
     return DataSummary(
-        source,
+        task.request.source,
         len(data.labels),
-        n_scored,
+        len(task.rows),
         len(names),
         tuple(name for name, there in zip(names, present, strict=True) if not there),
         None if weight is None else float(weight.sum()),
-        input_scale,
+        task.request.input_scale,
         str(data.inputs.dtype),
-        _hash_labels(y_true),
+        _hash_labels(task.request.y_true),
         _hash_numbers(data.inputs),
         None if weight is None else _hash_numbers(weight[:, None]),
     )
 
 
-def versions() -> dict[str, str]:
+def summarise_settings(task: Task, chosen: Method) -> Settings:
+    """How the numbers were made, and the lines that make them again."""
+    return Settings(
+        _describe_cv(task.request.cv, len(task.splits)),
+        task.request.n_resamples,
+        task.seed,
+        LEVEL,
+        BINS.n_bins,
+        _versions(),
+        _write_code(task, chosen),
+    )
+
+
+def _describe_cv(cv: Any, n_splits: int) -> str:
+    if not n_splits:
+        return "none: all calibrators came fitted"
+    if isinstance(cv, Integral):
+        return f"{n_splits} folds, each with its share of every class, dealt with a fixed seed"
+    if hasattr(cv, "split"):
+        return f"{n_splits} folds of {cv!r}"
+    return f"{n_splits} pair(s) of rows to fit and rows to score, given by the user"
+
+
+def _versions() -> dict[str, str]:
     """What the numbers were computed with."""
     return {
         "dircal": __version__,
@@ -59,27 +76,22 @@ def versions() -> dict[str, str]:
     }
 
 
-def write_code(
-    candidates: Sequence[Candidate],
-    chosen: Method,
-    *,
-    options: Mapping[str, object],
-    cv: object,
-    input_scale: str,
-    weighted: bool,
-    n_resamples: int,
-    seed: int,
-) -> str:
-    """Lines that make this report again, and calibrate new rows.
-
-    ``options`` are further arguments that were given, as plain values.
-    """
+def _write_code(task: Task, chosen: Method) -> str:
+    """Lines that make this report again, and calibrate new rows."""
+    request, candidates = task.request, task.candidates
+    options = {
+        "classes": task.data.column_classes.tolist() if task.columns_were_named else None,
+        "class_names": None if request.class_names is None else list(task.names),
+        "title": request.title,
+        "source": request.source,
+    }
+    cv, weighted = request.cv, task.data.sample_weight is not None
     code = {one.name: one.code for one in candidates}
     names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
     imported = ", ".join(sorted(names & {"Report", *calibrators.__all__, *selection.__all__}))
     lines = [f"from dircal import {imported}", ""]
     weights = ["    sample_weight=sample_weight,"] if weighted else []
-    scale = [f"    input_scale={input_scale!r},"] if input_scale != "probability" else []
+    logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
         for one in candidates
@@ -94,10 +106,10 @@ def write_code(
         "    },",
         *(f"    {key}={value!r}," for key, value in options.items() if value is not None),
         *weights,
-        *scale,
+        *logits,
         f"    cv={cv:d}," if isinstance(cv, Integral) else "    cv=...,  # as described above",
-        f"    n_resamples={n_resamples},",
-        f"    random_state={seed},",
+        f"    n_resamples={request.n_resamples},",
+        f"    random_state={task.seed},",
         ")",
         'report.to_html("report.html")',
     ]

@@ -10,8 +10,9 @@ from dircal._files import write_whole
 from dircal._typing import ArrayLike, InputScale
 from dircal.report._render import render
 from dircal.report._steps import Watcher
-from dircal.report._summarise import Request, summarise
+from dircal.report._summarise import summarise
 from dircal.report._summary import Summary
+from dircal.report._task import Request
 
 __all__ = ["Report"]
 

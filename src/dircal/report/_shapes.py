@@ -1,8 +1,8 @@
 """Where bars, brackets and cells lie: geometry for the page, without any markup."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from dircal.report._numbers import count
 from dircal.report._summary import Bin, Diagram, Numbers
@@ -153,19 +153,13 @@ def heat_cells(matrix: Numbers, largest: float) -> list[Cells]:
     """The cells of a matrix that are not blank, neighbours in a row joined."""
     paths: dict[int, list[str]] = {}
     for y, row in enumerate(matrix):
-        for level, first, last in _runs([level_of(value, largest) for value in row]):
+        first = 0
+        for level, run in groupby(level_of(value, largest) for value in row):
+            n = len(list(run))
             if level:
-                n = last - first
                 paths.setdefault(level, []).append(f"M{first} {y}h{n}v1h-{n}z")
+            first += n
     return [Cells(level, "".join(paths[level])) for level in sorted(paths)]
-
-
-def _runs(levels: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    first = 0
-    for i in range(1, len(levels) + 1):
-        if i == len(levels) or levels[i] != levels[first]:
-            yield levels[first], first, i
-            first = i
 
 
 def _tenths(*values: float) -> tuple[float, ...]:

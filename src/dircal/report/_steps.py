@@ -1,40 +1,26 @@
 """How far the work on a report has come."""
 
-from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 from dircal._progress import Progress
 
-__all__ = ["Steps", "Watcher"]
+__all__ = ["Steps", "Watcher", "watched_steps"]
 
 Watcher: TypeAlias = Callable[[str, int, int], None]
 """Is told what is being done, how many steps are done, and how many there are."""
 
 
 class Steps:
-    """Counts steps and tells a watcher; without one, the line on the terminal of `Progress`."""
+    """Counts steps and tells a watcher, or moves a line on."""
 
-    def __init__(self, total: int, watcher: Watcher | None) -> None:
+    def __init__(self, total: int, watcher: Watcher | None, line: Progress | None = None) -> None:
         self._total = total
         self._done = 0
         self._what = ""
         self._watcher = watcher
-        self._line = None if watcher is not None else Progress("Report", total, "steps")
-
-    def __enter__(self) -> Self:
-        if self._line is not None:
-            self._line.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._line is not None:
-            self._line.__exit__(kind, error, traceback)
+        self._line = line
 
     def begin(self, what: str) -> None:
         """Something else is being done from now on."""
@@ -51,3 +37,13 @@ class Steps:
     def _tell(self) -> None:
         if self._watcher is not None:
             self._watcher(self._what, self._done, self._total)
+
+
+@contextmanager
+def watched_steps(total: int, watcher: Watcher | None) -> Iterator[Steps]:
+    """Steps that tell the ``watcher``; without one, the line on the terminal of `Progress`."""
+    if watcher is not None:
+        yield Steps(total, watcher)
+        return
+    with Progress("Report", total, "steps") as line:
+        yield Steps(total, None, line)

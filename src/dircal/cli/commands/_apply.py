@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options, source_options
-from dircal.cli._output import check_output, print_json, print_lines
+from dircal.cli._output import check_output, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import PredictionsFile
@@ -52,7 +52,7 @@ def command(
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
     with open_file(source) as table:
-        columns = columns_of_map(table, source.choice, calibrator)
+        columns = columns_of_map(table, source.columns, calibrator)
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
         rows = _Rows(calibrator, source, names)
@@ -61,11 +61,8 @@ def command(
             whole_file(output) as temporary,
         ):
             table.rewrite(temporary, Change(columns, added, rows.calibrated, progress.advance))
-    if as_json:
-        written = names if added is None else added
-        print_json({"output": output, "rows": rows.count, "columns": written})
-    else:
-        print_lines([f"{rows.count:,} rows calibrated, written to {output}."])
+    document = {"output": output, "rows": rows.count, "columns": added or names}
+    print_answer(as_json, document, f"{rows.count:,} rows calibrated, written to {output}.")
 
 
 class _Rows:

@@ -7,12 +7,12 @@ import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
-    calibrators_option,
     common_options,
+    cross_fitting_options,
     predictions_options,
     resampling_options,
 )
-from dircal.cli._output import print_json, print_lines, print_table, short, show_chance
+from dircal.cli._output import print_json, print_lines, print_table, show_chance
 
 if TYPE_CHECKING:
     from dircal import Comparison
@@ -27,10 +27,7 @@ _DEFAULT = "temperature,vector,bayesian,dirichlet,isotonic"
     epilog="Example: dircal compare predictions.csv --label y --calibrators temperature,dirichlet"
 )
 @predictions_options
-@calibrators_option
-@click.option(
-    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds."
-)
+@cross_fitting_options
 @resampling_options
 @common_options
 def command(
@@ -50,14 +47,8 @@ def command(
     from dircal.cli._predictions_file import read_rows
 
     rows = read_rows(source)
-    maps = make_calibrators(
-        calibrators or _DEFAULT,
-        scale=source.scale,
-        n_classes=len(rows.classes),
-        n_columns=len(rows.columns),
-    )
     table = dircal.compare(
-        maps,
+        make_calibrators(calibrators or _DEFAULT, source.scale, rows),
         rows.scores,
         rows.labels,
         cv=folds,
@@ -74,13 +65,19 @@ def command(
 
 def _show(table: "Comparison") -> None:
     """A table for each measure, so that all fits on a narrow screen."""
+    from dircal.inference import show_number, show_range
+
     for measure in dict.fromkeys(row.measure for row in table):
-        rows = []
-        for row in table:
-            if row.measure != measure:
-                continue
-            ends = "" if row.low is None else f"{short(row.low)} to {short(row.high)}"
-            change = "" if row.pvalue is None else f"{row.difference:+.4f}"
-            rows.append((row.calibrator, short(row.value), ends, change, show_chance(row.pvalue)))
+        rows = [
+            (
+                row.calibrator,
+                show_number(row.value),
+                show_range(row.low, row.high),
+                "" if row.pvalue is None else f"{row.difference:+.4f}",
+                show_chance(row.pvalue),
+            )
+            for row in table
+            if row.measure == measure
+        ]
         print_table((measure, "value", f"{table.level:.0%}", "change", "p"), rows)
         print_lines([""])

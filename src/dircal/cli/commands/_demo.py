@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from dircal.cli._options import FILE, common_options
-from dircal.cli._output import make_console, print_json, print_lines
+from dircal.cli._output import make_console, print_answer, print_json
 
 __all__ = ["command"]
 
@@ -31,10 +31,7 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
         from dircal.cli._demo_files import save_predictions
 
         files = save_predictions(folder, force=force)
-        if as_json:
-            print_json({"files": files})
-        else:
-            print_lines(f"Written: {file}" for file in files)
+        print_answer(as_json, {"files": files}, *(f"Written: {file}" for file in files))
         return
     from dircal.cli._demo import DATASET, run_classifiers
 
@@ -42,8 +39,13 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
         tables = {one.name: one.comparison.columns() for one in run_classifiers()}
         print_json({"dataset": DATASET, "classifiers": tables})
         return
-    from dircal.cli._demo_report import REPORT, write_report
-    from dircal.cli._demo_text import show_classifier, show_introduction, show_reading
+    from dircal.cli._demo_text import (
+        REPORT,
+        show_classifier,
+        show_introduction,
+        show_reading,
+        write_report,
+    )
 
     console = make_console()
     show_introduction(console, DATASET)

@@ -7,7 +7,7 @@ import click
 from dircal.cli._errors import GATE_FAILED
 from dircal.cli._gates import Gate, parse_gate
 from dircal.cli._options import common_options, predictions_options, resampling_options
-from dircal.cli._output import print_json, print_lines, print_table, short
+from dircal.cli._output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from dircal.cli._evaluation import Evaluation
@@ -62,11 +62,13 @@ def command(
 
 
 def _show(found: "Evaluation") -> None:
+    from dircal.inference import show_number, show_range
+
     print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
-    rows = []
-    for one in found.measures:
-        ends = "" if one.low is None else f"{short(one.low)} to {short(one.high)}"
-        rows.append((one.name, short(one.value), ends))
+    rows = [
+        (one.measure, show_number(one.value), show_range(one.low, one.high))
+        for one in found.measures
+    ]
     print_table(("measure", "value", "95 %"), rows)
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import check_output, print_json, print_lines
+from dircal.cli._output import check_output, print_answer
 
 __all__ = ["command"]
 
@@ -46,7 +46,5 @@ def command(
         dircal.export.to_torch(calibrator, output, dtype=dtype)
     else:
         dircal.export.to_python(calibrator, output)
-    if as_json:
-        print_json({"output": output, "to": kind, "classes": calibrator.classes_})
-    else:
-        print_lines([f"Written to {output}."])
+    document = {"output": output, "to": kind, "classes": calibrator.classes_}
+    print_answer(as_json, document, f"Written to {output}.")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._calibrators import NAMES, make_calibrator
-from dircal.cli._options import common_options, output_options, predictions_options
-from dircal.cli._output import busy, check_output, print_json, print_lines
+from dircal.cli._options import common_options, output_options, predictions_options, weights_option
+from dircal.cli._output import busy, check_output, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import FileRows, PredictionsFile
@@ -19,7 +19,7 @@ __all__ = ["command"]
     epilog="Example: dircal fit predictions.csv --label y --calibrator dirichlet -o map.json"
 )
 @predictions_options
-@click.option("--weights", metavar="NAME", help="Column with the weights of the rows.")
+@weights_option
 @click.option(
     "--calibrator",
     type=click.Choice(NAMES),
@@ -59,23 +59,15 @@ def command(
         fitted = _fit(source, rows, calibrator, options)
         losses = _losses(source, rows, fitted)
     dircal.save(fitted, output)
-    if as_json:
-        print_json(_document(rows, fitted, losses, output))
-    else:
-        print_lines(_sentences(rows, fitted, losses, output))
+    lines = _sentences(rows, fitted, losses, output)
+    print_answer(as_json, _document(rows, fitted, losses, output), *lines)
 
 
 def _fit(source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[str, ...]) -> Any:
     import numpy as np
 
-    calibrator = make_calibrator(
-        name,
-        scale=source.scale,
-        n_classes=len(rows.classes),
-        n_columns=len(rows.columns),
-        classes=rows.classes.tolist(),
-        options=options,
-    )
+    classes = rows.classes.tolist()
+    calibrator = make_calibrator(name, source.scale, rows, classes=classes, options=options)
     calibrator.fit(rows.scores, rows.labels, rows.weights)
     if not rows.is_array:
         # What a data frame would have told: `apply` finds the columns by it.
@@ -85,13 +77,14 @@ def _fit(source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[
 
 def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[float, float] | None:
     """Mean log-loss of the fitting rows before and after; None for a single column."""
-    from dircal.metrics import log_loss_of
+    from dircal.metrics import RECORDS
 
     if len(rows.columns) == 1:
         return None
     before = rows.predictions(source.scale)
     after = before.with_probabilities(fitted.predict_proba(rows.scores))
-    return log_loss_of(before), log_loss_of(after)
+    loss = RECORDS["log_loss"]
+    return loss.of(before).value(), loss.of(after).value()
 
 
 def _name_of(fitted: Any) -> str:

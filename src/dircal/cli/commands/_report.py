@@ -7,13 +7,14 @@ import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
-    calibrators_option,
     common_options,
+    cross_fitting_options,
     output_options,
     predictions_options,
     resampling_options,
+    weights_option,
 )
-from dircal.cli._output import check_output, print_json, print_lines
+from dircal.cli._output import check_output, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import PredictionsFile
@@ -23,11 +24,8 @@ __all__ = ["command"]
 
 @click.command(epilog="Example: dircal report predictions.csv --label y -o report.html")
 @predictions_options
-@click.option("--weights", metavar="NAME", help="Column with the weights of the rows.")
-@calibrators_option
-@click.option(
-    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds."
-)
+@weights_option
+@cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @resampling_options
 @output_options("Where to write the page, as HTML.")
@@ -53,12 +51,7 @@ def command(
 
     check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
-    maps = calibrators and make_calibrators(
-        calibrators,
-        scale=source.scale,
-        n_classes=len(rows.classes),
-        n_columns=len(rows.columns),
-    )
+    maps = calibrators and make_calibrators(calibrators, source.scale, rows)
     report = dircal.Report.from_predictions(
         rows.labels,
         rows.scores,
@@ -73,7 +66,6 @@ def command(
         source=source.path.name,
     )
     report.to_html(output)
-    if as_json:
-        print_json({"output": output, "rows": len(rows.labels)})
-    else:
-        print_lines([f"{len(rows.labels):,} rows, written to {output}."])
+    n_rows = len(rows.labels)
+    document = {"output": output, "rows": n_rows}
+    print_answer(as_json, document, f"{n_rows:,} rows, written to {output}.")

@@ -1,10 +1,22 @@
-"""``dircal reproduce``: the experiments of the paper."""
+"""``dircal reproduce``: the experiments of the paper, which live beside the package."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
-from dircal.cli._reproduce import run_experiment
+import dircal
 
 __all__ = ["command"]
+
+_NEEDS = ("jinja2", "pandas")
+
+# One thread for each process: the experiments run several processes at once.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @click.group("reproduce", epilog="Example: dircal reproduce uci --quick")
@@ -20,7 +32,7 @@ def command() -> None:
 @click.pass_context
 def uci(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Hand the arguments to the experiment on UCI data."""
-    context.exit(run_experiment("uci", arguments))
+    context.exit(_run_experiment("uci", arguments))
 
 
 @command.command(
@@ -31,4 +43,34 @@ def uci(context: click.Context, arguments: tuple[str, ...]) -> None:
 @click.pass_context
 def neural(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Hand the arguments to the experiment on networks."""
-    context.exit(run_experiment("neural", arguments))
+    context.exit(_run_experiment("neural", arguments))
+
+
+def _run_experiment(name: str, arguments: Sequence[str]) -> int:
+    """Run it in a process of its own; gives its exit code."""
+    checkout = _checkout()
+    if not (checkout / "experiments" / name).is_dir():
+        raise click.UsageError(
+            "The experiments are not part of the installed package. Clone the repository and run "
+            f"this there, or `make paper-{name}`."
+        )
+    missing = [module for module in _NEEDS if find_spec(module) is None]
+    if missing:
+        raise click.UsageError(
+            f"The experiments need {' and '.join(missing)}, which is not installed. Install the "
+            "extra: pip install 'dircal[experiments]'"
+        )
+    command = [sys.executable, "-P", "-m", f"experiments.{name}", *arguments]
+    # Found by their path and not by where we are: folders in the arguments are the caller's.
+    path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+    env = {**_ONE_THREAD, **os.environ, "PYTHONPATH": path}
+    try:
+        return subprocess.run(command, env=env, check=False).returncode
+    except KeyboardInterrupt:
+        # The experiment has been told too, and has said what there is to say.
+        return 130
+
+
+def _checkout() -> Path:
+    """Where the repository would be if the package is installed from one."""
+    return Path(dircal.__file__).resolve().parents[2]

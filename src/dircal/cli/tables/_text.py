@@ -180,11 +180,8 @@ class TextTable(AbstractTable):
         with self._open() as (raw, text), reading(self.path):
             records = self._records(text)
             next(records)
-            at, n_columns, most = (
-                raw.tell(),
-                len(self.names),
-                as_many_rows(_WEIGHT * len(self.names)),
-            )
+            at, n_columns = raw.tell(), len(self.names)
+            most = as_many_rows(_WEIGHT * n_columns)
             chunk = _TextChunk(self.names, 0)
             for record in records:
                 if len(record.cells) != n_columns:
@@ -217,7 +214,10 @@ class TextTable(AbstractTable):
                     content = text.readline(_LONGEST_RECORD)
                     length += len(content)
                     if not content or length >= _LONGEST_RECORD:
-                        self._refuse_open_quote(first)
+                        raise ValueError(
+                            f"{str(self.path)!r}: the quote that opens on line {first} is never "
+                            "closed. Close it, or double quotes inside a quoted cell."
+                        )
                     line += 1
                     parts.append(content)
                     is_open = self._is_open(content, True)
@@ -253,12 +253,6 @@ class TextTable(AbstractTable):
             # A doubled quote is one inside the cell.
             is_open = line.startswith('"', at)
             at += is_open
-
-    def _refuse_open_quote(self, line: int) -> None:
-        raise ValueError(
-            f"{str(self.path)!r}: the quote that opens on line {line} is never closed. "
-            "Close it, or double quotes inside a quoted cell."
-        )
 
     def _cells(self, body: str) -> list[str]:
         if '"' not in body:
