@@ -101,20 +101,10 @@ def test_without_the_extra_it_says_what_to_install():
 
 
 class TestReproduce:
-    def test_help_has_an_example(self):
-        result = CliRunner().invoke(app, ["reproduce", "--help"])
-        assert result.exit_code == 0
-        assert "Example: dircal reproduce uci --quick" in result.output
-
     def test_arguments_and_exit_code_are_handed_over(self, capfd):
         result = CliRunner().invoke(app, ["reproduce", "uci", "--datasets", "sonar"])
         assert result.exit_code == 2
         assert "sonar is not among abalone, " in capfd.readouterr().err
-
-    def test_networks_are_handed_over_too(self, capfd, tmp_path):
-        result = CliRunner().invoke(app, ["reproduce", "neural", "--logits", str(tmp_path)])
-        assert result.exit_code == 1
-        assert "There are no networks in" in capfd.readouterr().err
 
     def test_folders_are_those_of_the_caller(self, capfd, tmp_path, monkeypatch):
         (tmp_path / "mine").mkdir()
