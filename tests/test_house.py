@@ -30,6 +30,19 @@ HELD = {
 }
 # Published names that siblings may know: the calibrator by default, and the style of all pictures.
 KNOWN_TO_SIBLINGS = {"AutoCalibrator", "house_style"}
+OF_SEVERAL_MODULES = {
+    "calibrators/test_chunks.py",
+    "cli/test_bad_input.py",
+    "cli/test_readme.py",
+    "export/test_steps.py",
+    "maps/test_new_calibrator.py",
+    "metrics/test_oracles.py",
+    "metrics/test_other_libraries.py",
+    "plots/test_every_display.py",
+    "report/test_browser.py",
+    "report/test_doors.py",
+    "test_house.py",
+}
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES]
 )
@@ -59,6 +72,17 @@ def test_modules_say_what_they_are_and_what_they_publish(path):
 @each_module
 def test_files_stay_readable(path):
     assert len(path.read_text().splitlines()) <= 400
+
+
+def test_tests_lie_where_the_module_lies():
+    """A test has the name and the place of its module, or one of its own for several modules."""
+    tests, lost = ROOT / "tests", set()
+    for package in (PACKAGE, *PACKAGE.rglob("*/")):
+        modules = {path.stem.removeprefix("_") for path in package.glob("*.py")}
+        for path in (tests / package.relative_to(PACKAGE)).glob("test_*.py"):
+            if path.stem.removeprefix("test_") not in modules:
+                lost.add(str(path.relative_to(tests)))
+    assert lost == OF_SEVERAL_MODULES
 
 
 @pytest.mark.parametrize("room", ["calibrators", "selection", "metrics", "inference", "plots"])
