@@ -3,6 +3,7 @@
 import os
 import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from typing import Any
 
 import pytest
 from sybil import Document, Example, Sybil
@@ -11,10 +12,7 @@ from sybil.typing import Evaluator
 
 
 class Page(Document):
-    """A page whose blocks bring along those before them.
-
-    So any block can be run alone, and the blocks of a page can go to several workers.
-    """
+    """A page whose blocks bring along those before them, so that any can be run alone."""
 
     def __init__(self, text: str, path: str) -> None:
         super().__init__(text, path)
@@ -39,6 +37,16 @@ pytest_collect_file = Sybil(
 
 # No windows, whatever the machine.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep a file on one worker: what its tests share and earlier blocks of a page run once."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
 
 
 @pytest.hookimpl(trylast=True)

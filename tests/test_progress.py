@@ -50,8 +50,9 @@ def test_hours_and_minutes(monkeypatch, clock):
     assert "h left" in run(monkeypatch, clock, Terminal(), 100_000.0)
 
 
-def test_no_stream_at_all(monkeypatch, clock):
+def test_no_stream_at_all(monkeypatch, clock, capfd):
     monkeypatch.setattr(sys, "stderr", None)
     with Progress("Drawing", 10, "draws") as progress:
         clock.now += 10
         progress.advance(5)
+    assert capfd.readouterr() == ("", "")

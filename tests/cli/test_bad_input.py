@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import dircal
-from dircal._files import check_target, whole_file
 
 GOOD = "y,ant,bee\nant,0.9,0.1\nbee,0.2,0.8\nant,0.4,0.6\nbee,0.3,0.7\n"
 
@@ -274,24 +273,3 @@ def test_integers_and_strings_and_unicode(run, tmp_path):
     (tmp_path / "i.csv").write_text("10,9,y\n0.9,0.1,10\n0.2,0.8,9\n0.6,0.4,9\n")
     run("fit", "i.csv", "--label", "y", "-o", "i.json")
     assert dircal.load("i.json").classes_.tolist() == [9, 10]
-
-
-def test_whole_file_is_removed_whatever_happens(tmp_path):
-    def write_half():
-        with whole_file(tmp_path / "out") as temporary:
-            temporary.write_text("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_half()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_pipe_is_no_file_by_any_name(tmp_path):
-    reader, writer = os.pipe()
-    try:
-        with pytest.raises(OSError, match="is a device or a pipe"):
-            check_target(f"/dev/fd/{writer}")
-    finally:
-        os.close(reader)
-        os.close(writer)

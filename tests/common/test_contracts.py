@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator
+from dircal import AutoCalibrator, CalibratorCV, IdentityCalibrator, OneVsRestCalibrator
 from dircal.exceptions import ConvergenceWarning
 
 # Two fits of one convex problem end this close in their probabilities: each is within 1e-12 of
@@ -44,10 +44,6 @@ def assert_on_simplex(proba, shape):
     assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def order_matters(calibrator):
-    return getattr(calibrator, "penalty", None) == "l2_reference"
-
-
 def counts_rows(calibrator):
     """Whether the sum of the weights counts as a number of rows: twice of it is other advice."""
     inner = getattr(calibrator, "calibrator", calibrator)
@@ -59,10 +55,15 @@ def counts_rows(calibrator):
     )
 
 
-@pytest.mark.parametrize("k", [2, 3, 10, 50])
+# Thirty classes are too many for a full Hessian.
+@pytest.mark.parametrize(
+    ("scaled", "k"),
+    [("probability", 2), ("logit", 3), ("logit", 10), ("probability", 30)],
+    indirect=["scaled"],
+)
 def test_rows_sum_to_one(scaled, k, quietly):
     calibrator, make = scaled
-    X, y = make(0, n=600, k=k)
+    X, y = make(0, n=300, k=k)
     fitted = quietly(calibrator, X, y)
     assert fitted is calibrator
     assert_on_simplex(fitted.predict_proba(X), X.shape)
@@ -73,10 +74,10 @@ def test_rows_sum_to_one(scaled, k, quietly):
 
 def test_relabelling_permutes_the_output(scaled):
     calibrator, make = scaled
-    if order_matters(calibrator):
-        pytest.xfail("the penalty of l2_reference depends on which class is last, by design")
     X, y = make(1, n=400, k=4)
     order = np.array([2, 0, 3, 1])
+    if getattr(calibrator, "penalty", None) == "l2_reference":
+        order = np.array([2, 0, 1, 3])  # its penalty depends on which class is last, by design
     plain = calibrator.fit(X, y).predict_proba(X)
     permuted = clone(calibrator).fit(X[:, order], np.argsort(order)[y])
     assert_allclose(permuted.predict_proba(X[:, order]), plain[:, order], atol=SAME)
@@ -91,15 +92,15 @@ def test_integer_weights_equal_repeated_rows(scaled):
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=SAME)
 
 
-def test_unit_weights_change_nothing(scaled):
-    calibrator, make = scaled
+def test_unit_weights_change_nothing(either):
+    calibrator, make = either
     X, y = make(2, n=200, k=3)
     weighted = clone(calibrator).fit(X, y, sample_weight=np.ones(len(y)))
     assert_allclose(weighted.predict_proba(X), calibrator.fit(X, y).predict_proba(X), rtol=1e-10)
 
 
-def test_rows_of_weight_zero_are_dropped(scaled):
-    calibrator, make = scaled
+def test_rows_of_weight_zero_are_dropped(either):
+    calibrator, make = either
     X, y = make(2, n=300, k=3)
     weight = np.r_[np.ones(250), np.zeros(50)]
     spoilt = X.copy()
@@ -109,8 +110,8 @@ def test_rows_of_weight_zero_are_dropped(scaled):
     assert_allclose(dropped.predict_proba(X), kept.predict_proba(X), atol=SAME)
 
 
-def test_order_of_rows_is_irrelevant(scaled):
-    calibrator, make = scaled
+def test_order_of_rows_is_irrelevant(either):
+    calibrator, make = either
     X, y = make(3, n=300, k=3)
     order = np.random.default_rng(0).permutation(len(y))
     plain = clone(calibrator).fit(X, y).predict_proba(X)
@@ -119,14 +120,13 @@ def test_order_of_rows_is_irrelevant(scaled):
 
 def test_constants_on_rows_of_logits_change_nothing(calibrator, configure, make_problem):
     configure(calibrator, input_scale="logit")
-    holds_one = isinstance(calibrator, AutoCalibrator)  # vector scaling is among its candidates
-    if getattr(calibrator, "_reads_raw_logits", holds_one):
-        pytest.xfail("maps of raw logits use the constant of a row, by design")
     problem = make_problem(4, n=300, k=3)
     shift = np.random.default_rng(0).normal(scale=100.0, size=(300, 1))
     plain = clone(calibrator).fit(problem.logits, problem.y).predict_proba(problem.logits)
     moved = clone(calibrator).fit(problem.logits + shift, problem.y)
-    assert_allclose(moved.predict_proba(problem.logits + shift), plain, atol=SAME)
+    same = np.allclose(moved.predict_proba(problem.logits + shift), plain, rtol=0.0, atol=SAME)
+    # Maps of raw logits use the constant of a row, by design.
+    assert same != getattr(calibrator, "_reads_raw_logits", False)
 
 
 def test_float32_gives_the_answer_of_float64(scaled):
@@ -137,7 +137,7 @@ def test_float32_gives_the_answer_of_float64(scaled):
     assert_allclose(narrow, wide, atol=1e-5)
 
 
-@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("k", [2, 10])
 def test_exact_zeros_and_ones(calibrator, k, make_problem, quietly):
     problem = make_problem(6, n=300, k=k)
     X = problem.proba.copy()
@@ -166,14 +166,14 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_labels_of_any_kind(calibrator, labels, make_problem):
+def test_labels_of_any_kind(calibrator, make_problem):
     problem = make_problem(8, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
-    named = clone(calibrator).fit(problem.proba, labels[problem.y])
-    assert_array_equal(named.classes_, labels)
-    assert_allclose(named.predict_proba(problem.proba), plain, rtol=1e-10)
-    assert set(named.predict(problem.proba).tolist()) <= set(labels.tolist())
+    for kind, labels in LABELS.items():
+        named = clone(calibrator).fit(problem.proba, labels[problem.y])
+        assert_array_equal(named.classes_, labels, err_msg=kind)
+        assert_allclose(named.predict_proba(problem.proba), plain, rtol=1e-10, err_msg=kind)
+        assert_array_equal(named.predict(problem.proba), labels[plain.argmax(axis=1)])
 
 
 def test_boolean_labels(calibrator, make_problem):
@@ -238,7 +238,9 @@ def test_an_absent_class_needs_a_name(scaled, configure, quietly):
     assert_on_simplex(fitted.predict_proba(X), X.shape)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("scaled", "n"), [("probability", 1), ("logit", 2), ("probability", 5)], indirect=["scaled"]
+)
 def test_fewer_rows_than_classes(scaled, n, configure, quietly):
     calibrator, make = scaled
     X, y = make(11, n=n, k=8)
@@ -255,34 +257,36 @@ def test_separable_rows(scaled, quietly):
     assert (fitted.predict(X) == X.argmax(axis=1)).mean() > 0.95  # a penalty may cost a few
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_faultless_classifier_is_said_to_be_one(calibrator, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.dirichlet(np.ones(3), size=200)
-    if isinstance(calibrator, OneVsRestCalibrator):
-        calibrator.fit(X, X.argmax(axis=1))  # no threshold tells one class from the rest
-    elif getattr(calibrator, "penalty", None) in ("l2", "l2_reference") or hasattr(
-        calibrator, "prior"
-    ):
-        assert np.abs(calibrator.fit(X, X.argmax(axis=1)).coef_).max() < 100.0
-    elif type(calibrator).__name__ != "IdentityCalibrator":
-        with pytest.warns(ConvergenceWarning, match="no finite optimum"):
-            calibrator.fit(X, X.argmax(axis=1))
+def test_a_faultless_classifier_is_said_to_be_one(calibrator):
+    X = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
+    y = X.argmax(axis=1)
+    bounded = getattr(calibrator, "penalty", None) in ("l2", "l2_reference")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        calibrator.fit(X, y)
+    if bounded or hasattr(calibrator, "prior"):
+        assert not told
+        assert np.abs(calibrator.coef_).max() < 100.0
+    elif isinstance(calibrator, OneVsRestCalibrator | IdentityCalibrator):
+        assert not told  # no threshold tells one class from the rest
+    else:
+        assert [one.category for one in told] == [ConvergenceWarning]
+        assert "no finite optimum" in str(told[0].message)
 
 
-@pytest.mark.parametrize("total", [1e-6, 1.0, 1e6])
-def test_the_scale_of_weights_does_not_stop_a_fit(calibrator, total, make_problem):
+def test_the_scale_of_weights_does_not_stop_a_fit(calibrator, make_problem):
     problem = make_problem(14, n=300, k=3)
     penalty = calibrator.get_params().get("penalty")
     if penalty == "odir":
         calibrator.set_params(lam=0.1, mu=0.1)  # the defaults depend on the sum of the weights
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
-    weight = np.full(300, total / 300)
-    scaled = clone(calibrator).fit(problem.proba, problem.y, sample_weight=weight)
-    proba = scaled.predict_proba(problem.proba)
-    assert_on_simplex(proba, plain.shape)
-    if not counts_rows(calibrator):
-        assert_allclose(proba, plain, atol=SAME)
+    for total in (1e-6, 1.0, 1e6):
+        weight = np.full(300, total / 300)
+        scaled = clone(calibrator).fit(problem.proba, problem.y, sample_weight=weight)
+        proba = scaled.predict_proba(problem.proba)
+        assert_on_simplex(proba, plain.shape)
+        if not counts_rows(calibrator):
+            assert_allclose(proba, plain, atol=SAME)
 
 
 def test_one_observed_class(calibrator, configure, make_problem, quietly):
@@ -297,7 +301,7 @@ def test_uniform_rows(calibrator, quietly):
     assert_allclose(fitted.predict_proba(X), X, atol=1e-6)
 
 
-@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize(("scaled", "k"), [("probability", 3), ("logit", 10)], indirect=["scaled"])
 def test_uniform_rows_teach_no_slope(scaled, k, quietly):
     calibrator, make = scaled
     level = 1.0 / k if calibrator.input_scale == "probability" else 5.0
@@ -308,8 +312,8 @@ def test_uniform_rows_teach_no_slope(scaled, k, quietly):
         assert np.abs(fitted.coef_).max() < 10.0
 
 
-def test_input_is_never_modified(scaled):
-    calibrator, make = scaled
+def test_input_is_never_modified(either):
+    calibrator, make = either
     X, y = make(15, n=200, k=3)
     weight = np.random.default_rng(0).random(200)
     copies = X.copy(), y.copy(), weight.copy()
@@ -320,8 +324,8 @@ def test_input_is_never_modified(scaled):
         assert_array_equal(array, copy)
 
 
-def test_memory_order_and_strides_are_irrelevant(scaled):
-    calibrator, make = scaled
+def test_memory_order_and_strides_are_irrelevant(either):
+    calibrator, make = either
     X, y = make(15, n=200, k=3)
     plain = clone(calibrator).fit(X, y).predict_proba(X)
     wide = np.zeros((400, 6))
@@ -330,8 +334,8 @@ def test_memory_order_and_strides_are_irrelevant(scaled):
         assert_allclose(clone(calibrator).fit(same, y).predict_proba(same), plain, atol=SAME)
 
 
-def test_memory_maps(scaled, tmp_path):
-    calibrator, make = scaled
+def test_memory_maps(either, tmp_path):
+    calibrator, make = either
     X, y = make(15, n=300, k=3)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
@@ -362,18 +366,28 @@ def test_pipeline_gives_the_same(calibrator, make_problem):
     assert_array_equal(pipeline.predict_proba(problem.proba), plain)
 
 
-def test_iterations_are_counted(calibrator, make_problem):
+def test_iterations_are_counted(calibrator, configure, make_problem, quietly):
     problem = make_problem(15, n=200, k=3)
-    calibrator.fit(problem.proba, problem.y)
-    assert "max_iter" not in calibrator.get_params(deep=False) or calibrator.n_iter_ >= 1
+
+    def count(fitted):
+        members = getattr(fitted, "calibrators_", [fitted])
+        assert all(isinstance(one.n_iter_, int) for one in members)
+        return [one.n_iter_ for one in members]
+
+    needed = count(calibrator.fit(problem.proba, problem.y))
+    assert min(needed) >= 1
+    # The learned prior counts those of all priors it tries, so it may take more than `max_iter`.
+    allowed = count(quietly(configure(calibrator, max_iter=1), problem.proba, problem.y))
+    assert sum(allowed) < sum(needed)
+    assert getattr(calibrator, "prior", None) == "learned" or max(allowed) == 1
 
 
-def test_prediction_is_row_by_row(scaled):
-    calibrator, make = scaled
+def test_prediction_is_row_by_row(either):
+    calibrator, make = either
     X, y = make(15, n=200, k=3)
     together = calibrator.fit(X, y).predict_proba(X)
-    one_by_one = np.vstack([calibrator.predict_proba(row[None]) for row in X])
-    assert_allclose(one_by_one, together, rtol=1e-12)
+    one_by_one = np.vstack([calibrator.predict_proba(row[None]) for row in X[:20]])
+    assert_allclose(one_by_one, together[:20], rtol=1e-12)
     order = np.random.default_rng(0).permutation(200)
     assert_allclose(calibrator.predict_proba(X[order]), together[order], rtol=1e-12)
 
@@ -386,8 +400,8 @@ def test_prediction_leaves_the_calibrator_alone(calibrator, make_problem):
     assert pickle.dumps(vars(calibrator)) == before
 
 
-def test_refitting_repeats_and_forgets(scaled):
-    calibrator, make = scaled
+def test_refitting_repeats_and_forgets(either):
+    calibrator, make = either
     X, y = make(16, n=200, k=3)
     first = calibrator.fit(X, y).predict_proba(X)
     assert_array_equal(calibrator.fit(X, y).predict_proba(X), first)
@@ -448,10 +462,10 @@ def test_calibration_helps_where_it_must(calibrator, make_problem):
     assert after < before - 0.1 or type(calibrator).__name__ == "IdentityCalibrator"
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32 - 1),
-    k=st.integers(2, 50),
+    k=st.integers(2, 8) | st.just(27),
     n=st.integers(1, 60),
     zeros=st.floats(0.0, 0.9),
 )

@@ -54,8 +54,8 @@ def test_quasi_separated_scores_have_one_answer():
     assert_allclose(slopes, slopes[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("k", [10, 40])
-@pytest.mark.parametrize("scale", [1e-4, 1e-2])
+# With 27 classes there are too many parameters for a full Hessian.
+@pytest.mark.parametrize(("k", "scale"), [(10, 1e-2), (27, 1e-4)])
 def test_nearly_uniform_rows(k, scale):
     rng = np.random.default_rng(0)
     y = np.r_[np.arange(k), rng.integers(0, k, 400 - k)]

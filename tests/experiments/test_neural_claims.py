@@ -5,6 +5,7 @@ from io import StringIO
 from itertools import product
 
 import pandas as pd
+import pytest
 from experiments.neural._claims import claims
 from experiments.neural._compare import against_print, compare
 from experiments.neural._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, matrix_name
@@ -278,41 +279,51 @@ def study_of_all(folder, fits=None, about=None, names=("one", "two", "imdb_clean
     return make_study(folder, losses, about, fits=changed)
 
 
-class TestPage:
-    def test_draws_are_those_of_the_fits(self, tmp_path):
-        assert tell_draws(study_of_all(tmp_path / "none").fits) == "10000"
-        every = {pair: {"draws": 200} for pair in product(("one", "two"), METHODS)}
-        study = study_of_all(tmp_path / "quick", every)
-        assert "p-values come from 200 draws" in page_of(study)
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of three networks: one of 100 classes on a smaller grid, and two gaps."""
+    every = {pair: {"draws": 200} for pair in product(("one", "two"), METHODS)}
+    every["two", "Dir-ODIR"] = {"draws": 200, "grid": "9 x 5"}
+    known_of = {"not_converged": 0, "at_infinity": 0}
+    for method in METHODS:
+        every["one", method] = {**every["one", method], **known_of}
+    every["one", "VecS"] |= {"not_converged": 1}
+    every["one", "Dir-ODIR"] |= {"at_infinity": 5}
+    about = {"two": {"n_classes": 100}}
+    study = study_of_all(tmp_path_factory.mktemp("page"), every, about)
+    gaps = [["one", "Dir-ODIR", "TempS", -0.1, -0.2, -0.05, 0.1]]
+    gaps += [["two", "Dir-ODIR", "TempS", 0.1, 0.05, 0.2, 0.1]]
+    columns = ["network", "method", "other", "difference", "low", "high", "moved"]
+    study.results.write("differences.csv", pd.DataFrame(gaps, columns=columns))
+    return page_of(study)
 
-    def test_grids_are_those_of_the_fits(self, tmp_path):
-        fits = {("two", "Dir-ODIR"): {"grid": "9 x 5"}}
-        page = page_of(study_of_all(tmp_path, fits, {"two": {"n_classes": 100}}))
+
+class TestPage:
+    def test_draws_are_those_of_the_fits(self, tmp_path, page):
+        assert tell_draws(study_of_all(tmp_path / "none").fits) == "10000"
+        assert "p-values come from 200 draws" in page
+
+    def test_grids_are_those_of_the_fits(self, page):
         assert "the paper's whole grids with 10 classes (2 networks); 9 values of lambda" in page
         assert "3 values of lambda" not in page
 
-    def test_convergence_is_told_only_where_it_is_known(self, tmp_path):
+    def test_convergence_is_told_only_where_it_is_known(self, tmp_path, page):
         assert tell_convergence(study_of_all(tmp_path / "unknown").fits) == []
         fine = {pair: {"not_converged": 0, "at_infinity": 0} for pair in product(("one",), METHODS)}
         told = tell_convergence(study_of_all(tmp_path / "all", fine).fits)
         assert told == ["Every fit has converged."]
-        fine["one", "VecS"] = {"not_converged": 1, "at_infinity": 0}
-        fine["one", "Dir-ODIR"] = {"not_converged": 0, "at_infinity": 5}
-        page = page_of(study_of_all(tmp_path / "one", fine))
         assert "Not converged: VecS on 1 (one)." in page
         assert "grow without bound: Dir-ODIR on 1 (one)." in page
 
-    def test_what_cannot_be_had_is_not_said_of_the_papers_networks(self, tmp_path):
+    def test_what_cannot_be_had_is_not_said_of_the_papers_networks(self, tmp_path, page):
         absent = ("cannot be had here", "Nothing here can be compared")
-        page = page_of(study_of_all(tmp_path / "others"))
         assert all(text in page for text in absent)
         about = {"one": {"sha256": printed("files")["sha256"].iloc[0]}}
-        page = page_of(study_of_all(tmp_path / "paper", about=about))
-        assert not any(text in page for text in absent)
-        assert "Networks of the paper itself among them: 1," in page
+        other = page_of(study_of_all(tmp_path, about=about))
+        assert not any(text in other for text in absent)
+        assert "Networks of the paper itself among them: 1," in other
 
-    def test_networks_have_their_notes_and_origins(self, tmp_path):
-        page = page_of(study_of_all(tmp_path))
+    def test_networks_have_their_notes_and_origins(self, page):
         assert known("imdb_cleanlab_cv_half1").note in page
         assert "| IMDB cleanlab | github.com/cleanlab/label-errors |" in page
 
@@ -320,13 +331,7 @@ class TestPage:
         page = page_of(with_all_methods(tmp_path))
         assert "2 cannot be decided on what was run" in page
 
-    def test_the_summary_says_where_it_helps(self, tmp_path):
-        study = study_of_all(tmp_path, about={"two": {"n_classes": 100}})
-        gaps = [["one", "Dir-ODIR", "TempS", -0.1, -0.2, -0.05, 0.1]]
-        gaps += [["two", "Dir-ODIR", "TempS", 0.1, 0.05, 0.2, 0.1]]
-        columns = ["network", "method", "other", "difference", "low", "high", "moved"]
-        study.results.write("differences.csv", pd.DataFrame(gaps, columns=columns))
-        page = page_of(study)
+    def test_the_summary_says_where_it_helps(self, page):
         assert "100 classes or more Dir-ODIR has a lower log-loss than TempS on 1 of 1" in page
         assert "of the methods without logits it gains most" in page
         assert "| 100 classes or more | Dir-ODIR | 1 of 1 | +10.00 % |" in page

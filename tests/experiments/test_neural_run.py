@@ -122,9 +122,11 @@ class TestQuick:
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("cache"))
         monkeypatch.setattr("experiments.neural._run.run_all", pytest.fail)
         again = call(
-            "--logits", networks, "--quick", "--results", copy, "--cache", tmp_path / "cache"
+            *("--logits", networks, "--quick", "--results", copy, "--cache", tmp_path / "cache"),
+            *("--stage", "calibrate", "--stage", "collect"),
         )
         assert again.exit_code == 0
+        assert Results(copy).done() == Results(folder).done() != set()
 
     def test_the_page_has_all_parts(self, folder):
         page = (folder / "page.md").read_text()
@@ -134,9 +136,10 @@ class TestQuick:
 
 
 def test_a_run_that_is_killed_goes_on(networks, tmp_path):
-    command = [sys.executable, "-m", "experiments.neural", "--logits", str(networks), "--quick"]
-    command += ["--networks", "split", "--jobs", "1", "--stage", "calibrate", "--stage", "collect"]
-    command += ["--results", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    arguments = ["--logits", str(networks), "--quick", "--networks", "split", "--jobs", "1"]
+    arguments += ["--stage", "calibrate", "--stage", "collect"]
+    arguments += ["--results", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    command = [sys.executable, "-m", "experiments.neural", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     outcomes = tmp_path / "cache" / "outcomes" / "split"
     limit = time.monotonic() + 120
@@ -146,7 +149,7 @@ def test_a_run_that_is_killed_goes_on(networks, tmp_path):
     process.wait()
     kept = (outcomes / "TempS.json").read_bytes()
     assert not Results(tmp_path / "results").done()
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    assert call(*arguments).exit_code == 0
     assert (outcomes / "TempS.json").read_bytes() == kept
     assert len(Results(tmp_path / "results").done()) == WITH_LOGITS
 

@@ -229,15 +229,6 @@ def test_equal_to_scikit_learn(seed, k):
     assert metrics.accuracy(y, P, classes=labels, sample_weight=weight) == pytest.approx(theirs)
 
 
-def test_a_sure_miss_costs_what_the_paper_says():
-    assert metrics.log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]]) == pytest.approx(
-        34.5388 / 2, rel=1e-5
-    )
-    single = np.array([[0.0, 1.0], [0.0, 1.0]], dtype=np.float32)
-    assert metrics.log_loss([0, 1], single) == pytest.approx(34.5388 / 2, rel=1e-5)
-    assert metrics.log_loss([1], [[0.0, 1.0]], classes=[0, 1]) == 0.0
-
-
 def test_equal_mass_bins_by_sorting(make_problem):
     problem = make_problem(0, n=200, k=3)
     pairs = sorted(confidence_pairs(problem.y, problem.proba))
@@ -254,31 +245,3 @@ def test_equal_mass_bins_by_sorting(make_problem):
         problem.y, problem.proba, n_bins=10, strategy="mass", over="classes"
     )
     assert ours == pytest.approx(max(abs(f - m) for m, f in groups), abs=SAME)
-
-
-@pytest.mark.parametrize("value", [0.4, 0.8, 1.0])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_confidences_on_an_edge_share_a_bin_with_those_below(value, dtype):
-    P = np.array([[value, 1 - value], [value - 0.01, 1.01 - value]], dtype=dtype)
-    if value < 0.5:
-        P = np.column_stack([P[:, :1], P[:, 1:] / 2, P[:, 1:] / 2])
-    table = metrics.confidence_bins([0, 0], P, classes=range(P.shape[1]))
-    assert table.count.max() == 2
-
-
-def test_rounded_sums_do_not_push_a_value_over_its_edge():
-    P = np.array([[0.1, 0.6, 0.2, 0.1]])
-    # The sum falls short of one by a rounding error, and dividing by it would leave the bin.
-    assert P.sum() < 1.0
-    assert 0.6 / P.sum() > 0.6
-    table = metrics.class_bins([1], P, classes=range(4))
-    assert table.count[1, 8] == 1
-    assert table.count[2, 2] == 1
-
-
-@pytest.mark.parametrize("n", [1, 10, 1000])
-@pytest.mark.parametrize("doubt", [1e-3, 1e-6, 1e-12])
-def test_smooth_error_of_rows_that_are_right_and_sure(n, doubt):
-    P = np.tile([1.0 - doubt, doubt], (n, 1))
-    found = metrics.smooth_ece(np.zeros(n, dtype=int), P, classes=[0, 1])
-    assert found == pytest.approx(doubt, rel=1e-6, abs=1e-13)

@@ -113,7 +113,7 @@ def labels_of(proba, uniform):
     return labels
 
 
-@pytest.mark.parametrize("k", [2, 3, 7, 8, 9, 100])
+@pytest.mark.parametrize("k", [2, 8, 9, 100])
 def test_labels_have_the_probabilities_of_their_row(k):
     rng = np.random.default_rng(k)
     row = rng.dirichlet(np.full(k, 0.5))
@@ -149,13 +149,13 @@ def test_draws_do_not_depend_on_the_block(rows_at_once):
 def test_errors_of_the_classes_are_those_of_drawn_labels():
     rng = np.random.default_rng(4)
     proba = rng.dirichlet(np.full(4, 0.7), 200).T
+    bins = BINS.index(proba)
+    cells = [(j, bins[j] == b) for j, b in product(range(4), range(15)) if (bins[j] == b).any()]
+    expected = [proba[j, inside].sum() for j, inside in cells]
 
     def error(labels):
-        total = 0.0
-        for j, b in product(range(4), range(15)):
-            inside = BINS.index(proba[[j]])[0] == b
-            total += abs((labels[inside] == j).sum() - proba[j, inside].sum())
-        return total / (200 * 4)
+        seen = [np.count_nonzero(labels[inside] == j) for j, inside in cells]
+        return np.abs(np.subtract(seen, expected)).sum() / (200 * 4)
 
     cumulative = proba.cumsum(axis=0)
     naive = [error((rng.random(200) > cumulative).sum(axis=0).clip(max=3)) for _ in range(2000)]

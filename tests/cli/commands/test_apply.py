@@ -110,10 +110,17 @@ def test_columns_of_another_file(run, expected, write_csv, animals):
     assert "Its columns: 'id', 'y', 'p0', 'p1', 'p2'" in told
 
 
-def test_the_map_remembers_the_columns_it_was_fitted_on(run, write_csv):
+def test_the_map_remembers_the_columns_it_was_fitted_on(run, write_csv, animals):
     write_csv(columns=["prob_ant", "prob_bee", "prob_cow"])
     run("fit", "p.csv", "--label", "y", "--columns", "prob_*", "-o", "map.json")
-    run("apply", "map.json", "p.csv", "-o", "out.csv")
+    fitted = dircal.load("map.json")
+    assert fitted.feature_names_in_.tolist() == ["prob_ant", "prob_bee", "prob_cow"]
+    # Without --columns, and in whatever order.
+    turned = animals[0][:, [2, 0, 1]]
+    write_csv("turned.csv", columns=["prob_cow", "prob_ant", "prob_bee"], scores=turned)
+    run("apply", "map.json", "turned.csv", "-o", "out.csv")
+    expected = fitted.predict_proba(animals[0])
+    assert_array_equal(scores("out.csv")[:, [1, 2, 0]], expected)
 
 
 def test_a_file_without_rows_stays_without(run, fitted, tmp_path):

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from dircal import calibration_test, confidence_interval, metrics
-from dircal.cli._gates import parse_gate
 from dircal.metrics import RECORDS, Table, measures_in
 
 FEW = ("--resamples", "100")
@@ -69,13 +68,3 @@ def test_gates(run, write_csv):
 def test_rules_that_are_none(run, write_csv, rule, message):
     write_csv()
     assert message in run("evaluate", "p.csv", "--label", "y", "--fail-if", rule, code=2).stderr
-
-
-def test_signs():
-    values = {"log_loss": 1.0}
-    fires = {s: parse_gate(f"log_loss {s} 1").fires(values) for s in ("<", "<=", ">", ">=")}
-    assert fires == {"<": False, "<=": True, ">": False, ">=": True}
-
-
-def test_a_measure_that_is_not_known_does_not_pass():
-    assert all(parse_gate(f"log_loss {s} 1").fires({"log_loss": float("nan")}) for s in "<>")

@@ -1,0 +1,47 @@
+"""The demonstration: three classifiers, and files to try."""
+
+import json
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from dircal import calibrators
+from dircal.cli._app import app
+
+
+def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    # The report is where the last line says.
+    page = tmp_path / "dircal-report.html"
+    assert result.output.splitlines()[-1] == page.as_uri()
+    assert "Gaussian naive Bayes on handwritten digits" in page.read_text(encoding="utf-8")
+    for name in ["uncalibrated", *calibrators.__all__]:
+        # Twice for each of three classifiers: the measures, and how sure we are of them.
+        shown = name.removesuffix("Calibrator")
+        assert shown == "Identity" or result.output.count(f"\n{shown} ") == 6, name
+    for classifier in ("Gaussian naive Bayes", "Random forest", "Neural network"):
+        assert classifier in result.output
+    for column in ("uracy", "loss", "score", "conf.", "class", "MCE", "p of"):
+        assert result.output.count(f"{column} ") >= 3, column
+    assert "Temperature" in result.output
+    # Intervals of the log-loss and of its change, and a p-value for each calibrator.
+    row = (
+        r"TemperatureScaling +\d\.\d{3} to \d\.\d{3} +[+-]\d\.\d{3} +[+-]\d\.\d{3} to [+-]\d\.\d{3}"
+    )
+    assert len(re.findall(row + r"( +(<\.001|[01]\.\d{3})){3}", result.output)) == 3
+    assert "Traceback" not in result.output
+
+
+def test_demo_saves_files_to_try(tmp_path):
+    runner = CliRunner()
+    result = runner.invoke(app, ["demo", "--save", str(tmp_path), "--json"])
+    assert [Path(one).name for one in json.loads(result.stdout)["files"]] == [
+        "calibration.csv",
+        "test.csv",
+    ]
+    assert (tmp_path / "test.csv").read_text().startswith("digit,0,1,2,3,4,5,6,7,8,9\n")
+    assert runner.invoke(app, ["demo", "--save", str(tmp_path)]).exit_code == 2
+    assert runner.invoke(app, ["demo", "--save", str(tmp_path), "--force"]).exit_code == 0
