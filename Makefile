@@ -1,9 +1,18 @@
 # The only list of commands; people and CI call the same targets.
 
-PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
-PIP := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# On Windows, in Git's bash, interpreters and folders have other names.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+EXE := .exe
+else
+PYTHON ?= python3
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
+INSTALL := python -m pip install --quiet --disable-pip-version-check
+PIP := $(INSTALL) --constraint constraints.txt
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -14,20 +23,20 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-long check format docs bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-long check format docs bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(BIN)/python:
+$(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[cli,report]"
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-dev: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
@@ -48,11 +57,22 @@ test: $(VENV)/.installed-dev browser  ## run the whole suite, docs examples incl
 
 $(VENV)-bare/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-bare
-	$(VENV)-bare/bin/$(PIP) --editable .
+	$(VENV)-bare/$(SCRIPTS)/$(PIP) --editable .
 	@touch $@
 
 test-bare: $(VENV)-bare/.installed  ## check that the package works without any extra
-	$(VENV)-bare/bin/python tests/bare/check_import.py
+	$(VENV)-bare/$(SCRIPTS)/python tests/bare/check_import.py
+
+$(VENV)-oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/$(SCRIPTS)/$(INSTALL) --constraint constraints-oldest.txt --editable ".[test]"
+	@touch $@
+
+# These need ONNX or PyTorch, whose old versions are too much to fetch.
+HEAVY := tests/common/test_exports.py tests/maps/test_new_calibrator.py $(addprefix tests/export/test_,onnx.py steps.py torch.py)
+
+test-oldest: $(VENV)-oldest/.installed  ## run the tests with the oldest versions that are allowed
+	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest tests --numprocesses $(WORKERS) $(addprefix --ignore=,$(HEAVY))
 
 test-long: $(VENV)/.installed-dev  ## run the slow statistical guarantees and rewrite their table
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/long --numprocesses 0
@@ -77,7 +97,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/files.py
 
-$(VENV)/.installed-experiments: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"
 	@touch $@ $(VENV)/.installed
 
@@ -90,7 +110,7 @@ paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data
 paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, on networks that others have published and our own
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural
 
-$(VENV)/.installed-networks: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.installed-networks: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[networks]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-experiments
 
@@ -98,4 +118,4 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare docs/_build docs/api/generated docs/guide/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest docs/_build docs/api/generated docs/guide/figures build dist

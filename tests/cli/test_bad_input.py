@@ -126,7 +126,7 @@ def test_outputs_that_cannot_be(good, run, tmp_path):
     assert "is the input" in good("link.csv", "--force")
     assert "folder that does not exist" in good("no/map.json")
     assert "is a folder" in good(".")
-    assert "is a device or a pipe" in good("/dev/full", "--force")
+    assert "is a device or a pipe" in good("/dev/null", "--force")
     assert good("map.json", "--force", code=0) == ""
     assert (
         "must be of the type of the input"

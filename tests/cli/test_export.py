@@ -40,6 +40,7 @@ def test_torch_needs_no_dircal_where_it_runs(run, fitted):
 
 
 def test_what_cannot_be_exported_says_why(run, write_csv, tmp_path):
+    pytest.importorskip("torch")
     write_csv()
     run("fit", "p.csv", "--label", "y", "--calibrator", "isotonic", "-o", "map.json")
     told = run("export", "map.json", "--to", "torch", "-o", "map.pt2", code=2).stderr
