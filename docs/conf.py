@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 import dircal
+from dircal import calibrators
 from dircal.metrics import RECORDS
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -26,13 +27,18 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
 ]
-# Measures are listed by their records, as everywhere: the API includes what is written here.
-MEASURES = Path(__file__).parent / "measures.rst"
-NAMES = sorted(RECORDS, key=lambda name: RECORDS[name].place)
-HEAD = ".. currentmodule:: dircal.metrics\n\n.. autosummary::\n   :toctree: api/generated\n\n"
-MEASURES.write_text(HEAD + "".join(f"   {name}\n" for name in NAMES), encoding="utf-8")
-autosummary_generate = ["api.md", MEASURES.name]
-exclude_patterns = ["_build", "_templates", MEASURES.name]
+# Calibrators are listed as their room does, and measures by their records: the API includes what
+# is written here.
+LISTED = {
+    "calibrators.rst": ("dircal", sorted(calibrators.__all__)),
+    "measures.rst": ("dircal.metrics", sorted(RECORDS, key=lambda name: RECORDS[name].place)),
+}
+for file, (module, names) in LISTED.items():
+    head = f".. currentmodule:: {module}\n\n.. autosummary::\n   :toctree: api/generated\n\n"
+    text = head + "".join(f"   {name}\n" for name in names)
+    Path(__file__).with_name(file).write_text(text, encoding="utf-8")
+autosummary_generate = ["api.md", *LISTED]
+exclude_patterns = ["_build", "_templates", *LISTED]
 templates_path = ["_templates"]
 # Single backticks in docstrings: a link where the name is known, plain code elsewhere.
 default_role = "py:obj"
@@ -63,7 +69,17 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "how_to_choose": [], "faithfulness": [], "experiments/*": []}
+html_sidebars = {
+    page: []
+    for page in (
+        "index",
+        "architecture",
+        "experiments/*",
+        "faithfulness",
+        "how_to_choose",
+        "releasing",
+    )
+}
 
 
 THIN = '<mspace width="0.17em"/>'
