@@ -23,7 +23,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-long check format docs bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,8 +87,22 @@ format: $(VENV)/.installed-dev  ## rewrite the code in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+hooks: $(VENV)/.installed-dev  ## check before every commit and push, with what is installed here
+	$(BIN)/pre-commit install
+
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# Built, checked and installed in environments of their own: nothing of the checkout gets in.
+dist:  ## build the package, check it, and run the demonstration from the wheel
+	rm -rf dist $(VENV)-dist $(VENV)-wheel
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/$(SCRIPTS)/$(INSTALL) build twine
+	$(VENV)-dist/$(SCRIPTS)/python -m build
+	$(VENV)-dist/$(SCRIPTS)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/$(SCRIPTS)/$(INSTALL) "$$(ls dist/*.whl)[cli,report]"
+	cd $(VENV)-wheel && $(SCRIPTS)/dircal demo
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
@@ -118,4 +132,4 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest docs/_build docs/api/generated docs/guide/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures build dist

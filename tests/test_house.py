@@ -291,10 +291,25 @@ def test_the_changelog_begins_with_what_moves():
     )
 
 
-def test_every_command_of_the_readme_is_a_target():
-    makefile = (ROOT / "Makefile").read_text()
-    commands = re.findall(r"^make ([a-z-]+)$", (ROOT / "README.md").read_text(), flags=re.M)
-    assert {"demo", "test"} <= set(commands)
+def test_a_citation_names_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", text, flags=re.M) == [dircal.__version__]
+
+
+@pytest.mark.parametrize(
+    ("page", "some"),
+    [
+        ("README.md", {"demo", "test"}),
+        ("docs/releasing.md", {"check", "dist", "test-oldest"}),
+        (".github/workflows/ci.yml", {"check", "docs", "test", "test-bare", "test-oldest"}),
+        (".pre-commit-config.yaml", {"check"}),
+    ],
+)
+def test_every_command_that_is_told_is_a_target(page, some):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    told = r"^(?: +- run: | +entry: | *)make ([a-z-]+)(?: [A-Z]+=\S+)*$"
+    commands = re.findall(told, (ROOT / page).read_text(encoding="utf-8"), flags=re.M)
+    assert some <= set(commands)
     for command in commands:
         assert re.search(rf"^{command}:", makefile, flags=re.M), command
         subprocess.run(["make", "--dry-run", command], cwd=ROOT, check=True, capture_output=True)
