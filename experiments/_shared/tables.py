@@ -26,13 +26,7 @@ class AbstractTables:
         if not path.exists():
             return pd.DataFrame()
         # An empty reason or choice stays an empty text, and a network called 1 a name.
-        # Older versions of pandas read the last digit of some numbers wrong unless told not to.
-        return pd.read_csv(
-            path,
-            dtype=dict.fromkeys(_TEXT, str),
-            keep_default_na=False,
-            float_precision="round_trip",
-        )
+        return pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str), keep_default_na=False)
 
     def write(self, name: str, table: pd.DataFrame) -> None:
         """Write a table, compressed where its name says so."""

@@ -136,9 +136,7 @@ def examples(study: Study) -> pd.DataFrame:
             for method, rank in zip(PAPER_METHODS, _rank(values[list(PAPER_METHODS)]), strict=True):
                 about = [theirs["table"].iloc[0], dataset, classifier, measure, method]
                 numbers = [round(values[method], 4), rank]
-                lines.append(
-                    [*about, *numbers, *theirs.loc[method, ["value", "rank"]].astype(float)]
-                )
+                lines.append([*about, *numbers, *theirs.loc[method, ["value", "rank"]]])
             about = [theirs["table"].iloc[0], dataset, classifier, measure]
             lines += [[*about, name, round(values[name], 4), "", "", ""] for name in OURS]
     columns = ["table", "dataset", "classifier", "measure", "method", "value", "rank"]
