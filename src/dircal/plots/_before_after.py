@@ -17,7 +17,7 @@ from dircal.plots._reliability_curves import (
     confidence_curve,
     curves_frame,
     curves_of_classes,
-    draw_curve,
+    draw_panels,
     legend_below,
 )
 from dircal.plots._results import check_mapping
@@ -285,21 +285,15 @@ class BeforeAfterDisplay(AbstractDisplay):
         height = 2.55 if counts == "below" else 2.15
         with house_style():
             panels = panel_axes(ax, n_rows, n_columns, 2.1 * n_columns + 0.5, height * n_rows + 0.5)
-            drawings = []
             titles = [*names[:n_first], *drawn(names[n_first:], 17, self.positions)]
+            # Those of the columns stand above the first row only.
+            titles += [""] * (len(panels) - n_columns)
+            curves = [curve for row in self.rows.values() for curve in row]
+            artists = draw_panels(panels, curves, titles, n_columns, counts, gap_width)
             methods = drawn(list(self.rows), 24)
-            for i, curves in enumerate(self.rows.values()):
-                for j, curve in enumerate(curves):
-                    panel = panels[i * n_columns + j]
-                    drawings.append(draw_curve(panel, curve, counts, gap_width))
-                    name = titles[j] if i == 0 else ""
-                    panel.set_title(f"{name}\nECE {curve.error:.4f}".strip(), fontsize=9)
-                    if i == n_rows - 1:
-                        panel.set_xlabel("predicted")
-                    if j == 0:
-                        panel.set_ylabel(f"{methods[i]}\nobserved")
+            for panel, method in zip(panels[::n_columns], methods, strict=True):
+                panel.set_ylabel(f"{method}\nobserved")
             if ax is None:
-                legend_below(panels[0], drawings[0])
-        for key in drawings[0]:
-            setattr(self, key, [artists[key] for artists in drawings])
+                legend_below(panels[0], {key: several[0] for key, several in artists.items()})
+        vars(self).update(artists)
         return self._keep(panels, ax)

@@ -15,7 +15,7 @@ from dircal.plots._reliability_curves import (
     classes_to_show,
     curves_frame,
     curves_of_classes,
-    draw_curve,
+    draw_panels,
     legend_below,
 )
 from dircal.plots._style import house_style, some_axes
@@ -187,12 +187,9 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
             panels = some_axes(ax, n, n_columns, *size)
             width = 17 if n > 1 else 34
             names = drawn([curve.name for curve in self.curves], width, self.positions)
-            drawings = [
-                self._draw_panel(panel, i, names[i], n_columns, counts, gap_width)
-                for i, panel in enumerate(panels)
-            ]
+            artists = draw_panels(panels, self.curves, names, n_columns, counts, gap_width)
             if ax is None:
-                legend_below(panels[0], drawings[0])
+                legend_below(panels[0], {key: several[0] for key, several in artists.items()})
                 if n < self.n_classes:
                     panels[0].figure.suptitle(
                         f"the {n} worst of {self.n_classes} classes",
@@ -200,18 +197,5 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
                         ha="left",
                         fontsize=9.5,
                     )
-        for key in drawings[0]:
-            setattr(self, key, [artists[key] for artists in drawings])
+        vars(self).update(artists)
         return self._keep(panels, ax)
-
-    def _draw_panel(
-        self, panel: Any, i: int, name: str, n_columns: int, counts: Counts, gap_width: float
-    ) -> dict[str, Any]:
-        curve = self.curves[i]
-        artists = draw_curve(panel, curve, counts, gap_width)
-        panel.set_title(f"{name}\nECE {curve.error:.4f}", fontsize=9)
-        if i + n_columns >= len(self.curves):
-            panel.set_xlabel("predicted")
-        if i % n_columns == 0:
-            panel.set_ylabel("observed")
-        return artists

@@ -36,6 +36,7 @@ __all__ = [
     "curves_frame",
     "curves_of_classes",
     "draw_curve",
+    "draw_panels",
     "legend_below",
 ]
 
@@ -200,6 +201,26 @@ def draw_curve(
     if counts == "below":
         artists["counts_"] = _draw_counts(ax, left, width, curve.count[used])
     return artists
+
+
+def draw_panels(
+    panels: "Sequence[Axes]",
+    curves: Sequence[Curve],
+    titles: Sequence[str],
+    n_columns: int,
+    counts: Counts,
+    gap_width: float,
+) -> dict[str, list[Any]]:
+    """A curve in each panel, row by row. Gives the artists of all panels by name."""
+    drawings = []
+    for i, (panel, curve, title) in enumerate(zip(panels, curves, titles, strict=True)):
+        drawings.append(draw_curve(panel, curve, counts, gap_width))
+        panel.set_title(f"{title}\nECE {curve.error:.4f}".strip(), fontsize=9)
+        if i + n_columns >= len(curves):
+            panel.set_xlabel("predicted")
+        if i % n_columns == 0:
+            panel.set_ylabel("observed")
+    return {key: [artists[key] for artists in drawings] for key in drawings[0]}
 
 
 def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) -> Any:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._typing import FloatArray, InputScale, LabelArray
+from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
 from dircal.exceptions import warn
 from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
@@ -51,11 +51,6 @@ class Predicted:
     candidate: Candidate | None
     predictions: Predictions = field(repr=False)
     fit_warnings: tuple[str, ...]
-
-    @property
-    def proba(self) -> FloatArray:
-        """Probabilities (m, k), in the sorted order of the classes."""
-        return self.predictions.probabilities
 
 
 def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidate]:
@@ -117,9 +112,8 @@ def predict(
     for one in candidates:
         steps.begin(f"calibrating with {one.name}")
         if one.is_fitted:
-            proba = one.calibrator._predict_checked(scored)
-            calibrated = checked.with_probabilities(proba).hold()
-            found.append(Predicted(one.name, "fitted", one, calibrated, ()))
+            calibrated = checked.with_probabilities(one.calibrator._predict_checked(scored))
+            found.append(Predicted(one.name, "fitted", one, calibrated.hold(), ()))
             steps.advance()
             continue
         argument = f"calibrators[{one.name!r}]"
