@@ -139,7 +139,7 @@ def test_float32_gives_the_answer_of_float64(scaled):
 
 @pytest.mark.parametrize("k", [2, 27])
 def test_exact_zeros_and_ones(calibrator, k, make_problem, quietly):
-    problem = make_problem(6, n=300, k=k)
+    problem = make_problem(6, n=120, k=k)
     X = problem.proba.copy()
     X[X < 0.05] = 0.0
     X[:40] = np.eye(k)[np.arange(40) % k]
