@@ -137,9 +137,9 @@ def test_float32_gives_the_answer_of_float64(scaled):
     assert_allclose(narrow, wide, atol=1e-5)
 
 
-@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize("k", [2, 27])
 def test_exact_zeros_and_ones(calibrator, k, make_problem, quietly):
-    problem = make_problem(6, n=300, k=k)
+    problem = make_problem(6, n=120, k=k)
     X = problem.proba.copy()
     X[X < 0.05] = 0.0
     X[:40] = np.eye(k)[np.arange(40) % k]
@@ -238,9 +238,7 @@ def test_an_absent_class_needs_a_name(scaled, configure, quietly):
     assert_on_simplex(fitted.predict_proba(X), X.shape)
 
 
-@pytest.mark.parametrize(
-    ("scaled", "n"), [("probability", 1), ("logit", 2), ("probability", 5)], indirect=["scaled"]
-)
+@pytest.mark.parametrize(("scaled", "n"), [("probability", 1), ("logit", 5)], indirect=["scaled"])
 def test_fewer_rows_than_classes(scaled, n, configure, quietly):
     calibrator, make = scaled
     X, y = make(11, n=n, k=8)
@@ -465,7 +463,7 @@ def test_calibration_helps_where_it_must(calibrator, make_problem):
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32 - 1),
-    k=st.integers(2, 8) | st.just(27),
+    k=st.integers(2, 12),
     n=st.integers(1, 60),
     zeros=st.floats(0.0, 0.9),
 )

@@ -124,6 +124,8 @@ WRONG = [
 @pytest.mark.parametrize(("value", "hint"), FINE)
 def test_what_is_of_its_type(value, hint):
     check_type(value, hint, "here")
+    with pytest.raises(FormatError, match="here"):
+        check_type(Record(-1), hint if hint is not Any else Record, "here")
 
 
 @pytest.mark.parametrize(("value", "hint", "message"), WRONG)

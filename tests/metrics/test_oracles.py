@@ -141,7 +141,7 @@ def test_random_rows(name, options, seed, make_problem):
 
 @pytest.mark.parametrize("options", [{}, {"over": "classes"}, {"over": "classes", "label": 2}])
 def test_smooth_error_is_the_integral(options, make_problem):
-    problem = make_problem(3, n=25, k=3)
+    problem = make_problem(3, n=12, k=3)
     ours = metrics.smooth_ece(problem.y, problem.proba, **options)
     # Of the plain sum, of the grid, and of halving.
     assert ours == pytest.approx(naive("smooth_ece", problem.y, problem.proba, **options), abs=2e-5)
