@@ -207,9 +207,8 @@ def test_stopping_half_way_leaves_nothing(run, tmp_path):
         assert files_in(tmp_path) == ["g.csv", "map.json", "p.csv"]
 
 
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_reader_that_goes_away_is_no_error(run, fitted, options):
-    command = [sys.executable, "-m", "dircal", "explain", str(fitted), *options]
+def test_a_reader_that_goes_away_is_no_error(run, fitted):
+    command = [sys.executable, "-m", "dircal", "explain", str(fitted), "--json"]
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)

@@ -146,11 +146,11 @@ def many_classes():
     grid = {"lam": [1.0, 1e-2, 1e-3]}
     for combine in ("average", "refit"):
         search = CalibratorCV(
-            calibrators.DirichletCalibrator(penalty="l2"), grid, cv=3, combine=combine
+            calibrators.DirichletCalibrator(penalty="l2"), grid, cv=2, combine=combine
         )
         yield pytest.param(search, id=f"CalibratorCV-{combine}")
 
-    yield pytest.param(AutoCalibrator(cv=3), id="AutoCalibrator")
+    yield pytest.param(AutoCalibrator(cv=2), id="AutoCalibrator")
 
 
 def two_classes():

@@ -166,13 +166,12 @@ def test_a_folder_without_networks_is_named(tmp_path):
     assert "no networks in" in done.output
 
 
-@pytest.fixture(scope="module", params=["logits", "probs"])
-def alone(request, tmp_path_factory):
-    """Results of one file that is called like one of ours."""
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """Results of one file, of probabilities alone, that is called like one of ours."""
     folder = tmp_path_factory.mktemp("alone")
     logits, y = make_logits(4, 300)
-    values = logits if request.param == "logits" else softmax(logits, axis=1)
-    np.savez(folder / "c10_lenet5.npz", **{request.param: values, "labels": y})
+    np.savez(folder / "c10_lenet5.npz", probs=softmax(logits, axis=1), labels=y)
     results = folder / "results"
     done = call(
         *("--logits", folder, "--quick", "--jobs", 1),

@@ -74,11 +74,11 @@ def test_it_can_be_read_at_any_number_of_classes(name, k, display_of):
 
 @each
 def test_the_style_is_put_back(name, display_of):
-    before = dict(mpl.rcParams)
-    display_of(name).plot()
+    before, display = dict(mpl.rcParams), display_of(name)
+    display.plot()
     assert dict(mpl.rcParams) == before
     with pytest.raises((AttributeError, TypeError, ValueError)):
-        display_of(name).plot(ax="no axes")
+        display.plot(ax="no axes")
     assert dict(mpl.rcParams) == before
 
 

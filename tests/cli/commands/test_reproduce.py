@@ -1,15 +1,27 @@
 """The experiments, run from a checkout."""
 
+import subprocess
+import sys
+
 from click.testing import CliRunner
 
 from dircal.cli._app import app
 
 
 class TestReproduce:
-    def test_arguments_and_exit_code_are_handed_over(self, capfd):
-        result = CliRunner().invoke(app, ["reproduce", "uci", "--datasets", "sonar"])
-        assert result.exit_code == 2
-        assert "sonar is not among abalone, " in capfd.readouterr().err
+    def test_arguments_and_exit_code_are_handed_over(self, monkeypatch):
+        called = []
+
+        def run(command, *, env, check):
+            called.append((command, env["OMP_NUM_THREADS"], check))
+            return subprocess.CompletedProcess(command, 7)
+
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        monkeypatch.setattr(subprocess, "run", run)
+        result = CliRunner().invoke(app, ["reproduce", "uci", "--datasets", "sonar", "--help"])
+        assert result.exit_code == 7
+        experiment = [sys.executable, "-P", "-m", "experiments.uci"]
+        assert called == [([*experiment, "--datasets", "sonar", "--help"], "1", False)]
 
     def test_folders_are_those_of_the_caller(self, capfd, tmp_path, monkeypatch):
         (tmp_path / "mine").mkdir()
