@@ -43,19 +43,20 @@ def make_calibrator(
     from sklearn.utils import get_tags
 
     import dircal
+    from dircal import calibrators
 
-    if name not in _CLASSES:
+    # A class of its own room that has no short name here goes by its name.
+    kind = _CLASSES.get(name, name)
+    if kind not in _CLASSES.values() and kind not in calibrators.__all__:
         raise ValueError(f"{name!r} is no calibrator; there are {', '.join(NAMES)}.")
-    calibrator = getattr(dircal, _CLASSES[name])(input_scale=scale, classes=classes)
+    calibrator = getattr(dircal, kind)(input_scale=scale, classes=classes)
     given = dict(_parse(option) for option in options)
     known = [one for one in calibrator.get_params(deep=False) if one not in _ELSEWHERE]
     for option in given:
         if option in _ELSEWHERE:
             raise ValueError(f"--option {option}: use {_ELSEWHERE[option]} instead.")
         if option not in known:
-            raise ValueError(
-                f"--option {option}: {_CLASSES[name]} has {', '.join(known) or 'no options'}."
-            )
+            raise ValueError(f"--option {option}: {kind} has {', '.join(known) or 'no options'}.")
     calibrator.set_params(**given)
     binary = not get_tags(calibrator).classifier_tags.multi_class
     if len(rows.columns) == 1 and not binary:

@@ -159,3 +159,11 @@ def test_json_for_machines(run, write_csv):
     assert found["rows"] == 300
     assert found["columns"] == found["classes"] == ["ant", "bee", "cow"]
     assert found["log_loss_after"] < found["log_loss_before"]
+
+
+def test_a_calibrator_goes_by_its_class_too(run, write_csv):
+    write_csv()
+    told = run("fit", "p.csv", "--label", "y", "--calibrator", "VectorScaling", "-o", "m.json")
+    assert "VectorScaling, fitted on 300 rows of 3 classes." in told.stdout
+    refused = run("fit", "p.csv", "--label", "y", "--calibrator", "Report", "-o", "n.json", code=2)
+    assert "'Report' is no calibrator; there are auto, bayesian, " in refused.stderr

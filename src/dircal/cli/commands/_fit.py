@@ -22,10 +22,11 @@ __all__ = ["command"]
 @weights_option
 @click.option(
     "--calibrator",
-    type=click.Choice(NAMES),
+    metavar="NAME",
     default="auto",
     show_default=True,
-    help="Which map; beta, histogram, isotonic and platt take each class against the rest.",
+    help=f"Which map, of {', '.join(NAMES)}, or the class of another calibrator; beta, histogram, "
+    "isotonic and platt take each class against the rest.",
 )
 @click.option(
     "--option",
