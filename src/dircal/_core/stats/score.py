@@ -138,7 +138,8 @@ def _drawn_sums(
     )
     sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
     few_leave = proba.max(axis=0).mean() > _MOSTLY_STAY
-    step = max(1, _DRAWN_AT_ONCE // m)
+    hot, every = np.zeros((k, m)), np.arange(m)
+    step = max(1, (_DRAWN_AT_ONCE if few_leave else 4 * _DRAWN_AT_ONCE) // m)
     for first in range(0, n_resamples, step):
         part = sums[first : first + step]
         draw, row, arrived = draws.departures(rng.random((len(part), m)))
@@ -147,7 +148,9 @@ def _drawn_sums(
             labels = np.tile(draws.top_cells, (len(part), 1))
             labels[draw, row] = arrived
             for own, drawn in zip(part, labels, strict=True):
-                own[:] = structure.adjoint(_one_hot(drawn, chunk.weight, k), chunk.scores)
+                hot[drawn, every] = chunk.weight
+                own[:] = structure.adjoint(hot, chunk.scores)
+                hot[drawn, every] = 0.0
             continue
         moves = _Moves(
             np.tile(draw, 2),
