@@ -7,6 +7,8 @@ from typing import Any
 
 import threadpoolctl
 
+from dircal._core.data.chunks import row_slices
+
 __all__ = ["limited_blas"]
 
 # Products of matrices up to this many multiplications a chunk run on one BLAS thread: handing
@@ -44,8 +46,9 @@ class _OneThread(AbstractContextManager[None]):
 _one_thread = _OneThread()
 
 
-def limited_blas(rows_of_chunk: int, n_classes: int) -> AbstractContextManager[Any]:
-    """Context in which BLAS uses one thread, if chunks of this size make small products."""
-    if rows_of_chunk * n_classes**2 > _ONE_THREAD_WORK:
+def limited_blas(shape: tuple[int, int]) -> AbstractContextManager[Any]:
+    """Context in which BLAS uses one thread, if chunks of rows (n, k) make small products."""
+    n_classes = shape[1]
+    if next(row_slices(shape), slice(0)).stop * n_classes**2 > _ONE_THREAD_WORK:
         return nullcontext()
     return _one_thread

@@ -3,6 +3,7 @@
 from dircal.calibrators._base import AbstractCalibrator as AbstractCalibrator
 from dircal.calibrators._base import Fitted as Fitted
 from dircal.calibrators._base import FitWarning as FitWarning
+from dircal.calibrators._base import reader_of as reader_of
 from dircal.calibrators._bayesian_dirichlet import BayesianDirichletCalibrator
 from dircal.calibrators._beta import BetaCalibrator
 from dircal.calibrators._binary import AbstractBinaryCalibrator as AbstractBinaryCalibrator

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.data.chunks import row_slices
+from dircal._core.data.chunks import Reader
+from dircal._core.data.rows import Rows
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import DircalWarning, warn
@@ -25,7 +26,7 @@ from dircal.validation import (
     check_scores,
 )
 
-__all__ = ["AbstractCalibrator", "FitWarning", "Fitted"]
+__all__ = ["AbstractCalibrator", "FitWarning", "Fitted", "reader_of", "rows_of"]
 
 _Step = TypeVar("_Step", bound=AbstractStep)
 FitWarning: TypeAlias = tuple[str, type[DircalWarning]]
@@ -99,7 +100,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _fit_checked(self, data: LabelledScores) -> Self:
         """Fit with valid parameters on rows that have passed the door, without a warning."""
-        with limited_blas(next(row_slices(data.shape)).stop, data.shape[1]):
+        with limited_blas(data.shape):
             self._store(data, self._fit(data))
         return self
 
@@ -230,5 +231,29 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _check_fitted(self) -> None:
         """Raise a ValueError where attributes that were loaded do not belong together."""
 
+    def _members(self) -> Sequence["AbstractCalibrator"]:
+        """Fitted calibrators that this one is made of."""
+        return ()
+
+    def _complete_record(self) -> None:
+        """Answer now what is asked of the rows of the fit later, and let them go."""
+        for member in self._members():
+            member._complete_record()
+
     def _let_go_of_rows(self) -> None:
-        """Forget the rows of the fit, where they are kept for later questions."""
+        """Forget the rows of the fit, unasked."""
+        for member in self._members():
+            member._let_go_of_rows()
+
+
+def reader_of(
+    data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]
+) -> Reader:
+    """How the rows of a fit become scores: columns in the order of the classes, then ``steps``."""
+    columns = column_steps(data.column_classes, data.shape[1], input_scale)
+    return CalibrationMap(data.shape[1], (*columns, *steps)).read
+
+
+def rows_of(data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]) -> Rows:
+    """The rows of a fit, so read."""
+    return Rows(data.source(reader_of(data, input_scale, steps)))

@@ -24,7 +24,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._solver_options import Clip, choose_clip
-from dircal.maps import Affine, CalibrationMap, LinearParameters, Softmax, UniformMixture
+from dircal.maps import Affine, CalibrationMap, LinearParameters, RowTotals, Softmax, UniformMixture
 from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
@@ -255,20 +255,20 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         linear = CalibrationMap(len(self.classes_), whole.steps[len(scores_of.steps) :])
         width = float(ndtri(0.5 + 0.5 * level))
         ends = np.empty((2, *inputs.shape))
-        for part in row_slices(inputs.shape):
-            with limited_blas(part.stop - part.start, inputs.shape[1]):
+        with limited_blas(inputs.shape):
+            for part in row_slices(inputs.shape):
                 scores = scores_of.read(inputs[part])
                 proba = linear.on_block(scores.copy())
                 scores = shrink_row_mean(scores, self.row_mean_factor_)
                 spread = width * self._posterior.spread_of_log_odds(proba, scores)
-            # Where a probability is one in floating point, the rest still has a logarithm.
-            with np.errstate(divide="ignore"):
-                odds = np.where(
-                    proba > 0.5, np.log(proba) - np.log(rest_of_proba(proba)), logit(proba)
-                )
-            # The way through the odds and back may miss the last digit.
-            ends[0, part] = np.minimum(expit(odds - spread), proba).T
-            ends[1, part] = np.maximum(expit(odds + spread), proba).T
+                # Where a probability is one in floating point, the rest still has a logarithm.
+                with np.errstate(divide="ignore"):
+                    odds = np.where(
+                        proba > 0.5, np.log(proba) - np.log(rest_of_proba(proba)), logit(proba)
+                    )
+                # The way through the odds and back may miss the last digit.
+                ends[0, part] = np.minimum(expit(odds - spread), proba).T
+                ends[1, part] = np.maximum(expit(odds + spread), proba).T
         return ends[0], ends[1]
 
     def _check_options(self) -> None:
@@ -306,7 +306,13 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
                 "effective_parameters_": dict(zip(GROUPS, fit.effective_dof.tolist(), strict=True)),
                 "log_evidence_": fit.log_evidence,
                 "_posterior": fit.posterior,
-                **self._attributes(rows.with_clip(start.clip), fit.solution, temperature, n_more),
+                **self._attributes(
+                    rows.with_clip(start.clip),
+                    RowTotals.of(rows),
+                    fit.solution,
+                    temperature,
+                    n_more,
+                ),
             },
         )
 
@@ -318,7 +324,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         k = len(self.classes_)
-        self._step(UniformMixture), self._step(Affine)
+        for kind in (UniformMixture, Affine):
+            self._step(kind)
         if self._posterior.n_entries != k * (k + 1):
             raise ValueError(
                 f"its posterior needs {k * (k + 1)} entries; got {self._posterior.n_entries}"

@@ -7,19 +7,16 @@ import numpy as np
 from sklearn.utils import Tags
 
 from dircal._core.data.chunks import Chunk
-from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._base import AbstractCalibrator, rows_of
 from dircal.maps import (
     AbstractStep,
-    CalibrationMap,
     Columns,
     LogOdds,
     LogProbability,
     LogSoftmax,
     Normalise,
-    column_steps,
 )
 from dircal.validation import BINARY, Arguments, LabelledScores
 
@@ -28,7 +25,6 @@ __all__ = [
     "ScoredRows",
     "gather_scores",
     "log_probability_steps",
-    "rows_of_two",
     "score_steps",
 ]
 
@@ -58,14 +54,6 @@ def log_probability_steps(input_scale: InputScale, clip: float) -> tuple[Abstrac
     return Normalise(ROUNDING), LogProbability(clip)
 
 
-def rows_of_two(
-    data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]
-) -> Rows:
-    """The rows of a fit, read by the columns and then by ``steps``."""
-    columns = column_steps(data.column_classes, 2, input_scale)
-    return Rows(data.source(CalibrationMap(2, (*columns, *steps)).read))
-
-
 @dataclass(frozen=True)
 class ScoredRows:
     """One score (n,) for each row, labels 0 and 1 (n,), and weights (n,), None if all alike."""
@@ -77,7 +65,7 @@ class ScoredRows:
 
 def gather_scores(data: LabelledScores, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
-    rows = rows_of_two(data, input_scale, score_steps(input_scale))
+    rows = rows_of(data, input_scale, score_steps(input_scale))
     scores, labels = (np.concatenate(each) for each in zip(*rows.source.fold(_part), strict=True))
     weight = data.sample_weight
     return ScoredRows(scores, labels, None if weight is None else weight[weight > 0])

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from dircal._core.data.chunks import row_slices
 from dircal._core.data.rows import Rows
 from dircal._core.model.structure import Structure
 from dircal._threads import limited_blas
@@ -15,7 +14,7 @@ from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_pat
 from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty
 from dircal.calibrators._solver_options import choose_clip
-from dircal.maps import Softmax
+from dircal.maps import RowTotals, Softmax
 from dircal.validation import LabelledScores
 
 __all__ = ["AbstractLinearCalibrator"]
@@ -51,7 +50,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return self._fitted(rows, fit)
+        return self._fitted(rows, RowTotals.of(rows), fit)
 
     def _fit_settings(
         self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
@@ -63,7 +62,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
             yield from super()._fit_settings(data, settings)
             return
         candidates = [clone(self).set_params(**setting) for setting in settings]
-        with limited_blas(next(row_slices(data.shape)).stop, data.shape[1]):
+        with limited_blas(data.shape):
             rows = self._rows(data)
             k, n = rows.n_classes, rows.total_weight
             fits = fit_linear_path(
@@ -74,8 +73,9 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
+            totals = RowTotals.of(rows)
             for i, fit in fits:
-                candidates[i]._store(data, candidates[i]._fitted(rows, fit))
+                candidates[i]._store(data, candidates[i]._fitted(rows, totals, fit))
                 yield i, candidates[i]
 
     def _check_fitted(self) -> None:
@@ -83,11 +83,11 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
         if not is_of(self._structure(len(self.classes_)), self._linear_step):
             raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
 
-    def _fitted(self, rows: Rows, fit: LinearFit) -> Fitted:
+    def _fitted(self, rows: Rows, totals: RowTotals, fit: LinearFit) -> Fitted:
         n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
         temperature = fit.temperature if n_more > 0 else fit.solution
         clipped = rows.with_clip(fit.clip)
         return Fitted(
             (*self._score_steps(fit.clip), fit.step, Softmax()),
-            self._attributes(clipped, fit.solution, temperature, n_more),
+            self._attributes(clipped, totals, fit.solution, temperature, n_more),
         )

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.data.chunks import ArraySource, Reader
+from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.calibrators._base import FitWarning
+from dircal.calibrators._base import FitWarning, rows_of
 from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
 from dircal.maps import (
     AbstractLinearStep,
@@ -27,9 +27,9 @@ from dircal.maps import (
     LogProbability,
     LogSoftmax,
     Normalise,
+    RowTotals,
     Softmax,
     UniformMixture,
-    column_steps,
     complete_record,
     explain_rows,
     start_record,
@@ -165,7 +165,8 @@ class LinearMapMixin:
         check_is_fitted(self)
         name = type(self).__name__
         if X is None:
-            if not self._complete_record():
+            self._complete_record()
+            if not self._record.is_complete:
                 raise ValueError(
                     f"`X` is needed here: the rows that this {name} was fitted on are no longer at "
                     "hand, or have changed since. Pass rows to explain the map on: explain(X)."
@@ -181,17 +182,12 @@ class LinearMapMixin:
         rows = Rows(ArraySource(inputs, unknown, None, read)).with_clip(self.clip_)
         return explain_rows(name, rows, self.classes_, self._record.comparison, self._logits_map())
 
-    def _complete_record(self) -> bool:
-        """Measure at the first question what the map does to the fitting rows; then let them go.
-
-        Returns whether there is something to tell.
-        """
+    def _complete_record(self) -> None:
         record, fitting = self._record, self._fitting
         if not record.is_complete and fitting is not None:
             # One assignment each, in this order: other threads may ask at the same time.
-            self._record = record = complete_record(record, fitting, self._logits_map())
+            self._record = complete_record(record, fitting, self._logits_map())
             self._fitting = None
-        return record.is_complete
 
     def _let_go_of_rows(self) -> None:
         self._fitting = None
@@ -212,9 +208,7 @@ class LinearMapMixin:
 
     def _rows(self, data: LabelledScores) -> Rows:
         """The rows of a fit as scores without a clip."""
-        columns = column_steps(data.column_classes, data.shape[1], self.input_scale)
-        read: Reader = CalibrationMap(data.shape[1], (*columns, *self._score_steps(0.0))).read
-        return Rows(data.source(read))
+        return rows_of(data, self.input_scale, self._score_steps(0.0))
 
     def _acting_steps(self) -> tuple[AbstractStep, ...]:
         """The steps between clipped scores and the softmax."""
@@ -226,15 +220,20 @@ class LinearMapMixin:
         return CalibrationMap(len(self.classes_), self._acting_steps()).on_block
 
     def _attributes(
-        self, rows: Rows, solution: Solution, temperature: Solution, n_more: int
+        self,
+        rows: Rows,
+        totals: RowTotals,
+        solution: Solution,
+        temperature: Solution,
+        n_more: int,
     ) -> dict[str, Any]:
         """What every such fit stores; ``n_more`` parameters beyond those of a temperature map."""
         return {
             "n_iter_": solution.n_iter,
             "history_": tuple(solution.history),
             "_status": solution.status,
-            "_record": start_record(rows, temperature, solution.loss, n_more),
-            "_fitting": FittingRows.of(rows) if n_more > 0 else None,
+            "_record": start_record(rows, totals, temperature, solution.loss, n_more),
+            "_fitting": FittingRows.of(rows, totals) if n_more > 0 else None,
         }
 
     def _check_options(self) -> None:
@@ -257,7 +256,7 @@ class LinearMapMixin:
 
     def _check_fitted(self) -> None:
         k = len(self.classes_)
-        if not isinstance(self.map_.steps[-1], Softmax) or self._linear_step is None:
-            raise ValueError("`map_` must end in a linear step and a softmax")
+        if not isinstance(self.map_.steps[-1], Softmax):
+            raise ValueError("`map_` must end in a softmax")
         if self._record.comparison.additional_parameters > k * (k + 1):
             raise ValueError("the record of the fit has more parameters than the map")

@@ -1,12 +1,12 @@
 """Fits of a logistic map of the two log-probabilities."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._typing import InputScale
-from dircal.calibrators._base import Fitted, FitWarning
-from dircal.calibrators._binary import log_probability_steps, rows_of_two
+from dircal.calibrators._base import Fitted, FitWarning, rows_of
+from dircal.calibrators._binary import log_probability_steps
 from dircal.calibrators._solver_options import (
     Clip,
     check_solver_options,
@@ -33,6 +33,11 @@ class LogisticMapMixin:
 
     _remedy: ClassVar[str]
 
+    if TYPE_CHECKING:
+
+        def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
+            """Steps from log-probabilities to log-odds, from the best temperature map on."""
+
     @property
     def clip_(self) -> float:
         """The floor in use; 0 where there is none."""
@@ -43,7 +48,7 @@ class LogisticMapMixin:
 
     def _fit(self, data: LabelledScores) -> Fitted:
         scale = self.input_scale
-        rows = rows_of_two(data, scale, log_probability_steps(scale, 0.0))
+        rows = rows_of(data, scale, log_probability_steps(scale, 0.0))
         chosen = choose_clip(rows, self.clip, scale, self.max_iter)
         steps, solution = self._solve(rows.with_clip(chosen.clip), chosen.slope)
         return Fitted(
@@ -54,10 +59,6 @@ class LogisticMapMixin:
                 "_status": solution.status,
             },
         )
-
-    def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
-        """Steps from log-probabilities to log-odds, starting from the best temperature map."""
-        raise NotImplementedError
 
     def _fit_warnings(self) -> list[FitWarning]:
         return warnings_about(

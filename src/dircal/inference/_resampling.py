@@ -86,7 +86,7 @@ def _draw_sums(
     terms = [one.terms for _, one in summed]
     with (
         # Products with some hundred columns are too small for a second thread to pay.
-        limited_blas(terms[0].dense.shape[1], 1),
+        limited_blas((terms[0].dense.shape[1], 1)),
         Progress("Drawing rows", n_resamples, "draws") as progress,
     ):
         sums = bootstrap_sums(terms, n_resamples, rng, progress.advance)

@@ -167,7 +167,7 @@ def score_test_of(
     """`score_test` of checked predictions."""
     chunks = _chunks_of(predictions)
     with (
-        limited_blas(len(chunks[0].labels), predictions.n_classes),
+        limited_blas((predictions.n_samples, predictions.n_classes)),
         Progress("Drawing labels", n_resamples * len(chunks), "draws") as progress,
     ):
         found = scores_at_identity(chunks, n_resamples, rng, progress.advance)

@@ -27,6 +27,7 @@ from dircal.maps._parameters import (
 from dircal.maps._record import (
     FitRecord,
     FittingRows,
+    RowTotals,
     complete_record,
     explain_rows,
     start_record,
@@ -61,6 +62,7 @@ __all__ = [
     "Normalise",
     "OneVsRest",
     "PairEffect",
+    "RowTotals",
     "Scale",
     "Sigmoid",
     "Softmax",

@@ -16,6 +16,10 @@ class Columns(AbstractStep):
 
     order: tuple[int, ...]
 
+    @property
+    def input_scale(self) -> None:
+        """Columns of any scale."""
+
     def apply(self, block: FloatArray) -> FloatArray:
         """The chosen rows."""
         return block[list(self.order)]
@@ -30,6 +34,11 @@ class Columns(AbstractStep):
 @dataclass(frozen=True, eq=False, repr=False)
 class Complement(AbstractStep):
     """Two rows, 1 - p and p, from the probability p of the positive class."""
+
+    @property
+    def input_scale(self) -> InputScale:
+        """Probabilities."""
+        return "probability"
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Both probabilities; one that rounding carried above one is one."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from dircal._core.data.simplex import normalise, rest_of_logits, rest_of_proba, sums_of_columns
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, InputScale
 from dircal.maps._columns import only
 from dircal.maps._map import CalibrationMap
 from dircal.maps._step import AbstractStep
@@ -25,9 +25,14 @@ class OneVsRest(AbstractStep):
     """
 
     members: tuple[CalibrationMap, ...]
-    scale: Literal["probability", "logit"]
+    scale: InputScale
 
     long_chunks: ClassVar[bool] = True
+
+    @property
+    def input_scale(self) -> InputScale:
+        """That of the scores whose rest is taken."""
+        return self.scale
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Probabilities that sum to one."""
@@ -56,6 +61,11 @@ class MeanOfMaps(AbstractStep):
     """The mean of the probabilities of several maps of the same block."""
 
     members: tuple[CalibrationMap, ...]
+
+    @property
+    def input_scale(self) -> InputScale:
+        """That of the members."""
+        return self.members[0].input_scale
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Their sum, divided by what it sums to: rows sum to one as exactly as they can."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._core.data.chunks import clipped, log_of_clip
 from dircal._core.data.simplex import TINY, log_softmax, normalise, normalise_beyond_rounding
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, InputScale
 from dircal.maps._step import AbstractStep
 
 __all__ = ["LogProbability", "LogSoftmax", "Normalise"]
@@ -21,6 +21,11 @@ class Normalise(AbstractStep):
     """
 
     tolerance: float = 0.0
+
+    @property
+    def input_scale(self) -> InputScale:
+        """Probabilities."""
+        return "probability"
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Probabilities that sum to one."""
@@ -40,6 +45,11 @@ class LogProbability(AbstractStep):
     """ln max(p, clip); zeros have no logarithm, so a ``clip`` of zero is the smallest number."""
 
     clip: float = 0.0
+
+    @property
+    def input_scale(self) -> InputScale:
+        """Probabilities."""
+        return "probability"
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Logarithms."""

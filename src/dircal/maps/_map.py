@@ -11,8 +11,8 @@ import numpy.typing as npt
 from dircal._core.data.chunks import row_slices
 from dircal._threads import limited_blas
 from dircal._typing import FloatArray, InputScale
-from dircal.maps._columns import Columns, Complement
-from dircal.maps._log import LogProbability, LogSoftmax, Normalise
+from dircal.maps._columns import Columns
+from dircal.maps._log import LogProbability, LogSoftmax
 from dircal.maps._step import AbstractStep
 
 __all__ = ["CalibrationMap"]
@@ -68,8 +68,8 @@ class CalibrationMap:
                 "Pass the columns that the map was fitted on."
             )
         proba = np.empty((len(inputs), self.n_classes))
-        for part in self._chunks(inputs.shape):
-            with limited_blas(part.stop - part.start, self.n_classes):
+        with limited_blas(proba.shape):
+            for part in self._chunks(inputs.shape):
                 proba[part] = self.read(inputs[part]).T
         return proba
 
@@ -96,15 +96,9 @@ class CalibrationMap:
 
     @property
     def input_scale(self) -> InputScale:
-        """What goes in: only probabilities are divided by their sum, or by one less themselves."""
-        for step in self.steps:
-            if isinstance(step, Complement | Normalise | LogProbability):
-                return "probability"
-            if isinstance(step, Columns):
-                continue
-            members: tuple[CalibrationMap, ...] = getattr(step, "members", ())
-            return members[0].input_scale if members and not hasattr(step, "scale") else "logit"
-        return "logit"
+        """What goes in, by the first step that reads one scale only."""
+        scales = (step.input_scale for step in self.steps)
+        return next((scale for scale in scales if scale is not None), "logit")
 
     @property
     def clip(self) -> float:

@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import ArraySource, Chunk
+from dircal._core.data.chunks import AbstractSums, ArraySource, Chunk
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, measure_effects
 from dircal.maps._explanation import Explanation, TemperatureComparison, make_explanation
 
-__all__ = ["FitRecord", "FittingRows", "complete_record", "explain_rows", "start_record"]
+__all__ = [
+    "FitRecord",
+    "FittingRows",
+    "RowTotals",
+    "complete_record",
+    "explain_rows",
+    "start_record",
+]
 
 
 @dataclass(frozen=True)
@@ -55,27 +61,41 @@ class FittingRows:
     checksum: float
 
     @classmethod
-    def of(cls, rows: Rows) -> "FittingRows":
+    def of(cls, rows: Rows, totals: "RowTotals") -> "FittingRows":
         """These rows, without the chunks that a fit has kept of them."""
-        checksum, source = rows.source.fold(_checksum), rows.source
+        source = rows.source
         fresh = replace(source) if isinstance(source, ArraySource) else source
-        return cls(replace(rows, source=fresh), checksum)
+        return cls(replace(rows, source=fresh), totals.checksum)
 
     @property
     def are_the_same(self) -> bool:
         """Whether arrays of the user still hold what they held."""
-        return self.rows.source.fold(_checksum) == self.checksum
+        return RowTotals.of(self.rows).checksum == self.checksum
 
 
-def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) -> FitRecord:
+@dataclass
+class RowTotals(AbstractSums):
+    """Summed weights (k,) of the classes, and a sum in which every score has its own part."""
+
+    class_weights: FloatArray
+    checksum: float
+
+    @classmethod
+    def of(cls, rows: Rows) -> "RowTotals":
+        """Those of all rows, in one pass."""
+        return rows.source.fold(_totals)
+
+
+def start_record(
+    rows: Rows, totals: RowTotals, temperature: Solution, loss: float, n_more: int
+) -> FitRecord:
     """What a fit knows of its rows without measuring effects.
 
     The map has the mean ``loss`` and ``n_more`` parameters beyond the ``temperature``; without any
     it has no effects beyond it, and the record is complete.
     """
-    observed = rows.source.fold(partial(_class_weights, rows.n_classes))
     # Weights that were added up may miss one by rounding.
-    observed /= observed.sum()
+    observed = totals.class_weights / totals.class_weights.sum()
     ratio = 2.0 * rows.total_weight * (temperature.loss - loss)
     comparison = TemperatureComparison(
         1.0 / float(temperature.params[0]), None, temperature.loss, loss, ratio, n_more
@@ -119,12 +139,8 @@ def explain_rows(
     )
 
 
-def _checksum(chunk: Chunk) -> float:
-    """A sum in which every score, label and weight has its own part."""
-    places = np.arange(1.0, 1.0 + len(chunk.scores))
-    return float((places @ chunk.scores + chunk.labels) @ chunk.weight)
-
-
-def _class_weights(n_classes: int, chunk: Chunk) -> FloatArray:
-    """Summed weights (k,) of the classes."""
-    return np.bincount(chunk.labels, chunk.weight, n_classes).astype(np.float64)
+def _totals(chunk: Chunk) -> RowTotals:
+    k = len(chunk.scores)
+    of_rows = np.arange(1.0, 1.0 + k) @ chunk.scores + chunk.labels
+    weights = np.bincount(chunk.labels, chunk.weight, k).astype(np.float64)
+    return RowTotals(weights, float(of_rows @ chunk.weight))

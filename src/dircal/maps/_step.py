@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, InputScale
 
 __all__ = ["AbstractStep", "freeze"]
 
@@ -21,6 +21,11 @@ class AbstractStep(ABC):
 
     long_chunks: ClassVar[bool] = False
     """Whether the step works through Python for each class, so that few long chunks are best."""
+
+    @property
+    def input_scale(self) -> InputScale | None:
+        """What a map reads that begins with this step; None where it is any scale."""
+        return "logit"
 
     @abstractmethod
     def apply(self, block: FloatArray) -> FloatArray:

@@ -230,6 +230,9 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         """The map of the calibrator that was chosen."""
         return self.calibrator_.map_
 
+    def _members(self) -> Sequence[AbstractCalibrator]:
+        return (self.calibrator_,)
+
     def _fit_warnings(self) -> list[FitWarning]:
         return self.calibrator_._fit_warnings()
 

@@ -1,7 +1,7 @@
 """What calibrators that hold another calibrator share."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ class AbstractMetaCalibrator(AbstractCalibrator):
     """A calibrator made of others of one kind; it reads what they read, and its map is theirs."""
 
     calibrator: Any
+    calibrators_: list[Any]
+
+    def _members(self) -> Sequence[AbstractCalibrator]:
+        return self.calibrators_
 
     @property
     def input_scale(self) -> InputScale:  # type: ignore[override]

@@ -334,5 +334,5 @@ class _Task:
         )
         fitted._fit_checked(data)
         # Scores that nobody else has: they go when they have been explained.
-        fitted.__getstate__()
+        fitted._complete_record()
         return fitted

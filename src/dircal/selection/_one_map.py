@@ -1,6 +1,6 @@
 """What estimators share that may come down to one fitted calibrator."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dircal._typing import ArrayLike
 from dircal.maps import (
@@ -17,9 +17,10 @@ __all__ = ["OneMapMixin"]
 class OneMapMixin:
     """Asks the one map inside for its parameters and its explanation."""
 
-    def _only_map(self) -> Any:
-        """The one fitted calibrator; a ValueError where there is none that can be asked."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _only_map(self) -> Any:
+            """The one fitted calibrator; a ValueError where there is none that can be asked."""
 
     def linear_parameters(self) -> LinearParameters:
         """The fitted map as softmax(W ln q + b), if there is one map; see the calibrator."""

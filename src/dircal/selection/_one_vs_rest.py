@@ -8,7 +8,7 @@ from sklearn.base import clone
 from dircal._core.data.chunks import Reader, row_slices
 from dircal._core.data.simplex import ROUNDING, rest_of_logits, rest_of_proba
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators import Fitted, FitWarning
+from dircal.calibrators import Fitted, FitWarning, reader_of
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
 from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
@@ -102,8 +102,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
         check_calibrator(self.calibrator)._check_parameters()
 
     def _fit(self, data: LabelledScores) -> Fitted:
-        columns = column_steps(data.column_classes, data.shape[1], self.input_scale)
-        read = CalibrationMap(data.shape[1], (*columns, *_score_steps(self.input_scale))).read
+        read = reader_of(data, self.input_scale, _score_steps(self.input_scale))
         at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):

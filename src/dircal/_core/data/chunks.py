@@ -174,6 +174,7 @@ class Span:
 
 
 def span_of(chunk: Chunk) -> Span:
+    """Smallest and largest score of a chunk."""
     return Span(float(chunk.scores.min()), float(chunk.scores.max()))
 
 

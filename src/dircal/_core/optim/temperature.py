@@ -119,7 +119,7 @@ class _SlopeLoss:
 
     def evaluate(self, params: FloatArray) -> Evaluation:
         """Value and both derivatives."""
-        return self.loss.evaluate_with_hessian(params)
+        return self.evaluate_with_hessian(params)
 
     def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
         """Value and both derivatives."""
