@@ -7,16 +7,17 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.bayes.evidence import maximise_evidence
-from dircal._core.bayes.features import MixturePrior
-from dircal._core.bayes.mixture import shrink_row_mean, uniform_weight
+from dircal._core.bayes.evidence import average_by_evidence, maximise_evidence
+from dircal._core.bayes.features import MixedRows, MixturePrior, with_co_occurrence
+from dircal._core.bayes.mixture import shrink_row_mean
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._core.clip.by_evidence import clip_by_evidence
 from dircal._core.clip.by_likelihood import LearnedClip
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import rest_of_proba
-from dircal._core.model.penalty import GROUPS
+from dircal._core.model.curved import Curved
+from dircal._core.model.statistics import KNOTS, N_OWN_KNOTS, N_STATISTICS, curve_statistics
 from dircal._core.model.structure import Full
 from dircal._core.optim.temperature import definite_temperature
 from dircal._threads import limited_blas
@@ -24,10 +25,28 @@ from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._solver_options import Clip, choose_clip
-from dircal.maps import Affine, CalibrationMap, LinearParameters, RowTotals, Softmax, UniformMixture
+from dircal.maps import (
+    AbstractLinearStep,
+    AbstractStep,
+    Affine,
+    CalibrationMap,
+    Diagonal,
+    LinearParameters,
+    RowTotals,
+    Softmax,
+    UniformMixture,
+    WithCurves,
+)
 from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
+
+# A prediction without doubt that is wrong surprises as much as a tenth of a row.
+_SURPRISE = 0.1
+# Precisions of curves that are expected: a unit of each statistic moves a logit by one, give or
+# take, and all hinges of a curve together by as much.
+_CURVATURE_MODE = 1.0
+_SHARED_CURVE_MODE = 8.0
 
 
 class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
@@ -189,6 +208,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         self,
         *,
         prior: Literal["learned", "fixed"] = "learned",
+        curves: Literal["learned", "none"] = "learned",
         input_scale: InputScale = "probability",
         classes: Iterable[Any] | None = None,
         clip: Clip = "learned",
@@ -196,6 +216,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         tol: float = 1e-12,
     ) -> None:
         self.prior = prior
+        self.curves = curves
         self.input_scale = input_scale
         self.classes = classes
         self.clip = clip
@@ -206,6 +227,12 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     def temperature_(self) -> float:
         """The temperature t of the mixture."""
         return 1.0 / float(self._step(UniformMixture).slope)
+
+    @property
+    def curve_coef_(self) -> FloatArray:
+        """Coefficients (k, 10) of the statistics of each class."""
+        step = self._step(WithCurves)
+        return np.broadcast_to(step.coefficients, (len(self.classes_), len(step.knots) + 2))
 
     @property
     def uniform_weight_(self) -> float:
@@ -222,6 +249,12 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
             map where probabilities are well above ``uniform_weight_``.
         """
         check_is_fitted(self)
+        if self.map_.find(WithCurves) is not None:
+            raise ValueError(
+                "`curves` must be 'none' for this: a map with curves is no linear map of ln q; got "
+                f"curves={self.curves!r}. Fit with curves='none', or take `coef_`, `intercept_` "
+                "and `curve_coef_`."
+            )
         if self._step(UniformMixture).normalised:
             raise ValueError(
                 "`prior` must be 'learned' for this: with prior='fixed' the map reads tempered "
@@ -251,16 +284,15 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         check_number("level", level, above=0.0, below=1.0)
         inputs, column_classes = self._check_scores(X)
         whole = self._map_of(column_classes)
-        scores_of = whole.before(Affine)
-        linear = CalibrationMap(len(self.classes_), whole.steps[len(scores_of.steps) :])
+        scores_of = whole.before(WithCurves if self._is_curved else AbstractLinearStep)
+        logits_of = CalibrationMap(len(self.classes_), whole.steps[len(scores_of.steps) :])
         width = float(ndtri(0.5 + 0.5 * level))
         ends = np.empty((2, *inputs.shape))
         with limited_blas(inputs.shape):
             for part in row_slices(inputs.shape):
                 scores = scores_of.read(inputs[part])
-                proba = linear.on_block(scores.copy())
-                scores = shrink_row_mean(scores, self.row_mean_factor_)
-                spread = width * self._posterior.spread_of_log_odds(proba, scores)
+                proba = logits_of.on_block(scores.copy())
+                spread = width * self._posterior.spread_of_log_odds(proba, self._features(scores))
                 # Where a probability is one in floating point, the rest still has a logarithm.
                 with np.errstate(divide="ignore"):
                     odds = np.where(
@@ -274,36 +306,38 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     def _check_options(self) -> None:
         super()._check_options()
         check_option("prior", self.prior, ("learned", "fixed"))
+        check_option("curves", self.curves, ("learned", "none"))
 
     def _fit(self, data: LabelledScores) -> Fitted:
         rows = self._rows(data)
         k = rows.n_classes
         learn = self.prior == "learned"
-        # With these, the three groups move a logit equally far; SMS has twice as much of each.
-        mode = np.array([k, k * (k - 1.0), k]) * (1.0 if learn else 2.0)
-        prior = MixturePrior(mode, normalised=not learn)
+        prior = self._prior_of(k)
         start = self._choose_clip(rows, prior)
         temperature = definite_temperature(
             rows.with_clip(start.clip), tol=self.tol, max_iter=self.max_iter, start=start.slope
         )
         mixed = prior.around(rows, start.clip, float(temperature.params[0]))
-        fit = maximise_evidence(
-            mixed.rows, mixed.prior, learn=learn, tol=self.tol, max_iter=self.max_iter
-        )
-        weights = _for_whole_scores(Full(k, k).unpack(fit.solution.params), mixed.row_mean_factor)
-        mixture = UniformMixture(mixed.slope, uniform_weight(rows.total_weight), prior.normalised)
-        n_more = k * (k + 1) - (k + 1) - 1
+        if learn:
+            mixed = with_co_occurrence(mixed)
+            fit = average_by_evidence(mixed.rows, mixed.prior, tol=self.tol, max_iter=self.max_iter)
+        else:
+            fit = maximise_evidence(
+                mixed.rows, mixed.prior, learn=False, tol=self.tol, max_iter=self.max_iter
+            )
+        names, structure = mixed.prior.names, mixed.prior.structure
+        n_more = structure.n_params - len(structure.null_directions) - 1
         return Fitted(
             (
                 *self._score_steps(start.clip),
-                mixture,
-                Affine(weights[:, :-1], weights[:, -1]),
+                UniformMixture(mixed.slope, mixed.uniform_weight, prior.normalised),
+                _step_of(mixed, fit.solution.params),
                 Softmax(),
             ),
             {
                 "row_mean_factor_": mixed.row_mean_factor,
-                "precisions_": dict(zip(GROUPS, fit.precisions.tolist(), strict=True)),
-                "effective_parameters_": dict(zip(GROUPS, fit.effective_dof.tolist(), strict=True)),
+                "precisions_": dict(zip(names, fit.precisions.tolist(), strict=True)),
+                "effective_parameters_": dict(zip(names, fit.effective_dof.tolist(), strict=True)),
                 "log_evidence_": fit.log_evidence,
                 "_posterior": fit.posterior,
                 **self._attributes(
@@ -316,20 +350,75 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
             },
         )
 
+    def _prior_of(self, k: int) -> MixturePrior:
+        # With these, the three groups move a logit equally far; SMS has twice as much of each.
+        mode = np.array([k, k * (k - 1.0), k])
+        if self.prior == "fixed":
+            return MixturePrior(2.0 * mode, normalised=True)
+        if self.curves == "learned":
+            own = k * _SHARED_CURVE_MODE
+            mode = np.append(mode, [_CURVATURE_MODE, _SHARED_CURVE_MODE, own])
+        return MixturePrior(mode, normalised=False, surprise=_SURPRISE)
+
+    @property
+    def _is_curved(self) -> bool:
+        return self.map_.find(WithCurves) is not None
+
+    @property
+    def _linear_step(self) -> AbstractLinearStep:
+        curved = self.map_.find(WithCurves)
+        return super()._linear_step if curved is None else curved.linear_step
+
+    def _features(self, scores: FloatArray) -> FloatArray:
+        """What the posterior is one of the coefficients of: scores, and below them statistics."""
+        curved = self.map_.find(WithCurves)
+        if curved is None:
+            return shrink_row_mean(scores, self.row_mean_factor_)
+        statistics = curve_statistics(scores, curved.knots)
+        plain = shrink_row_mean(scores, self.row_mean_factor_)
+        return np.concatenate([plain, statistics.reshape(-1, scores.shape[1])])
+
     def _choose_clip(self, rows: Rows, prior: MixturePrior) -> LearnedClip:
         if self.clip == "learned" and self.input_scale == "probability":
             return clip_by_evidence(rows, prior, max_iter=self.max_iter)
         return choose_clip(rows, self.clip, self.input_scale, self.max_iter)
 
+    def _n_entries(self) -> int:
+        curved = self.map_.find(WithCurves)
+        n_linear = super()._n_entries()
+        return n_linear if curved is None else n_linear + 2 * curved.coefficients.size
+
     def _check_fitted(self) -> None:
         super()._check_fitted()
-        k = len(self.classes_)
-        for kind in (UniformMixture, Affine):
-            self._step(kind)
-        if self._posterior.n_entries != k * (k + 1):
+        k, n_entries = len(self.classes_), self._posterior.n_entries
+        self._step(UniformMixture)
+        linear = self._linear_step
+        possible = {2 * k} if isinstance(linear, Diagonal) else {k * (k + 1)}
+        if self._is_curved:
+            whole = k * (k + 1) + N_STATISTICS
+            possible |= {whole, whole + k * N_OWN_KNOTS}
+        if n_entries not in possible:
             raise ValueError(
-                f"its posterior needs {k * (k + 1)} entries; got {self._posterior.n_entries}"
+                f"its posterior needs {' or '.join(map(str, sorted(possible)))} entries; "
+                f"got {n_entries}"
             )
+
+
+def _step_of(mixed: MixedRows, params: FloatArray) -> AbstractStep:
+    """The step from mixed scores to logits."""
+    structure, k = mixed.prior.structure, mixed.rows.n_classes
+    base = structure.base if isinstance(structure, Curved) else structure
+    weights = structure.unpack(params)
+    linear: AbstractLinearStep = Diagonal(weights.diagonal(), weights[:, -1])
+    if isinstance(base, Full):
+        weights = _for_whole_scores(weights, mixed.row_mean_factor)
+        linear = Affine(weights[:, :-1], weights[:, -1])
+    if not isinstance(structure, Curved):
+        return linear
+    coefficients = structure.coefficients(params)
+    if structure.n_own == 0:
+        coefficients = coefficients[:1]
+    return WithCurves(CalibrationMap(k, (linear,)), coefficients, np.array(KNOTS))
 
 
 def _for_whole_scores(weights: FloatArray, factor: float) -> FloatArray:

@@ -255,8 +255,11 @@ class LinearMapMixin:
         )
 
     def _check_fitted(self) -> None:
-        k = len(self.classes_)
         if not isinstance(self.map_.steps[-1], Softmax):
             raise ValueError("`map_` must end in a softmax")
-        if self._record.comparison.additional_parameters > k * (k + 1):
+        if self._record.comparison.additional_parameters > self._n_entries():
             raise ValueError("the record of the fit has more parameters than the map")
+
+    def _n_entries(self) -> int:
+        """How many parameters the map has at most."""
+        return len(self.classes_) * (len(self.classes_) + 1)

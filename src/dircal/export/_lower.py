@@ -10,6 +10,7 @@ import numpy as np
 
 from dircal import maps
 from dircal._core.data.simplex import TINY
+from dircal._core.model.statistics import GAP_SCALE
 from dircal.export._expression import (
     Choose,
     Columns,
@@ -112,12 +113,24 @@ def _(step: maps.Affine, x: Expression) -> Expression:
 
 
 @lower.register
+def _(step: maps.WithCurves, x: Expression) -> Expression:
+    gap = x - RowMax(x)
+    log_total = RowSum(gap.exp()).log()
+    scores = gap - log_total
+    entropy = RowSum(scores.exp() * scores) * (-1.0 / np.log(x.width))
+    log_odds = x - _rest_of_logits(x)
+    statistics = [gap * gap * (1.0 / GAP_SCALE), scores * entropy]
+    statistics += [_softplus(log_odds - float(knot)) for knot in step.knots]
+    logits: Expression = _centred(lower_map(step.linear, x))
+    for statistic, of_classes in zip(statistics, step.coefficients.T, strict=True):
+        logits = logits + statistic * (of_classes if len(of_classes) > 1 else float(of_classes[0]))
+    return logits
+
+
+@lower.register
 def _(step: maps.Softmax, x: Expression) -> Expression:
     del step
-    if isinstance(x, Linear):
-        # What all logits have in common changes nothing; without it there is less to round.
-        x = Linear(x.x, x.matrix - x.matrix.mean(axis=0), x.bias - x.bias.mean())
-    return Softmax(x)
+    return Softmax(_centred(x))
 
 
 @lower.register
@@ -178,6 +191,18 @@ def _check_exact(step: maps.AbstractStep, x: Expression) -> None:
             "curve would get another answer. Fit it with input_scale='probability', or save it "
             "with dircal.save."
         )
+
+
+def _centred(x: Expression) -> Expression:
+    """Logits without what a linear map gives to all: it changes nothing, and can be rounded."""
+    if not isinstance(x, Linear):
+        return x
+    return Linear(x.x, x.matrix - x.matrix.mean(axis=0), x.bias - x.bias.mean())
+
+
+def _softplus(x: Expression) -> Expression:
+    """Ln(1 + exp x), around the larger of the two."""
+    return x.at_least(0.0) + ((x.abs() * -1.0).exp() + 1.0).log()
 
 
 def _rest_of_proba(x: Expression) -> Expression:

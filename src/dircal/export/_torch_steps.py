@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dircal import maps
+from dircal._core.model.statistics import GAP_SCALE
 from dircal._typing import FloatArray
 
 __all__ = ["AbstractStepModule", "Chain", "module_of"]
@@ -219,6 +220,33 @@ class _Affine(AbstractStepModule):
     def extra_repr(self) -> str:
         n_out, n_in = self.weight.shape
         return f"in_features={n_in}, out_features={n_out}"
+
+
+@module_of.register(maps.WithCurves)
+class _WithCurves(AbstractStepModule):
+    """A linear chain, and the coefficients of the curves."""
+
+    def __init__(self, step: maps.WithCurves) -> None:
+        super().__init__(step)
+        self.linear = Chain(step.linear)
+        self.coefficients = _parameter(step.coefficients)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores = torch.log_softmax(x, dim=-1)
+        gap = x - x.amax(dim=-1, keepdim=True)
+        entropy = -(scores.exp() * scores).sum(dim=-1, keepdim=True) / float(np.log(x.shape[-1]))
+        log_odds = x - _rest_of_logits(x)
+        statistics = [gap * gap / GAP_SCALE, scores * entropy]
+        statistics += [functional.softplus(log_odds - float(knot)) for knot in self.origin.knots]
+        curves = sum(a * f for a, f in zip(self.coefficients.T, statistics, strict=True))
+        logits: Tensor = self.linear(x) + curves
+        return logits
+
+    def to_step(self) -> maps.WithCurves:
+        return maps.WithCurves(self.linear.to_map(), _array(self.coefficients), self.origin.knots)
+
+    def extra_repr(self) -> str:
+        return f"knots={len(self.origin.knots)}"
 
 
 @module_of.register(maps.Softmax)

@@ -1,7 +1,7 @@
-r"""Empirical Bayes: how far each group of entries may go from a multiple of the identity.
+r"""Empirical Bayes: how far each group of parameters may go from the temperature map.
 
-The entries :math:`\theta` of [W | b] - [c I | 0] fall into groups g and have a Gaussian prior of
-precision :math:`\alpha_g`. With L the summed loss and H its Hessian at the optimum of
+The parameters :math:`\theta`, distances from that map, fall into groups g and have a Gaussian prior
+of precision :math:`\alpha_g`. With L the summed loss and H its Hessian at the optimum of
 :math:`L + \frac12 \sum_g \alpha_g \|\theta_g\|^2`, the logarithm of the evidence, the marginal
 likelihood, is by Laplace's approximation
 
@@ -10,218 +10,208 @@ likelihood, is by Laplace's approximation
     -L - \tfrac12 \sum_g \alpha_g \|\theta_g\|^2 + \tfrac12 \sum_g N_g \ln \alpha_g
     - \tfrac12 \ln \det (H + \mathrm{diag}\,\alpha),
 
-with :math:`N_g` the number of entries. It is largest where :math:`\alpha_g = \gamma_g /
+with :math:`N_g` the number of parameters. It is largest where :math:`\alpha_g = \gamma_g /
 \|\theta_g\|^2`; here :math:`\gamma_g = N_g - \alpha_g \mathrm{tr}\,(H + \mathrm{diag}\,
-\alpha)^{-1}_{gg}` are the effective degrees of freedom, the number of entries that the rows
+\alpha)^{-1}_{gg}` are the effective degrees of freedom, the number of parameters that the rows
 determine (MacKay, 1992). A gamma prior of the precision with its mode at :math:`\alpha_g^0`, worth
-2a entries, makes that
+2a parameters, makes that
 
 .. math:: \alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0).
+
+Off-diagonal entries have variances as a power of how often the two classes compete, and that power
+is the one with the largest evidence. Two such priors, a wide one and a narrow one whose modes are
+ten times as large, are averaged by their evidence: with few rows nobody can know which it is.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from dircal._core.bayes.curvature import Blocks, Curvature, log_hyperprior
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
+from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import SUM_ROUNDING
+from dircal._core.model.curved import Curved
+from dircal._core.model.moments import HessianMoments
 from dircal._core.model.objective import Likelihood, Objective
-from dircal._core.model.penalty import GROUPS, group_of_entries, towards_identity
-from dircal._core.model.structure import Full
 from dircal._core.optim.newton import Iteration, Solution, minimise, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
 from dircal._typing import FloatArray, IntArray
 
-__all__ = [
-    "Curvature",
-    "GroupFit",
-    "GroupedGaussianPrior",
-    "evidence_of_one_step",
-    "maximise_evidence",
-]
+__all__ = ["GroupFit", "average_by_evidence", "evidence_of_one_step", "maximise_evidence"]
 
-# Strength a of the prior of the precisions: it gives way to a few dozen entries that the rows
-# determine, and holds where they determine next to none.
-_STRENGTH = 2.0
 # Precisions have converged when no logarithm changes by more than this.
-_TOLERANCE = 1e-6
+_TOLERANCE = 1e-4
 _ROUNDS = 20
 # With the curvature held, rounds cost little; the first ones need not be exact.
 _FIRST_TOLERANCE = 1e-2
-_ROUNDS_INSIDE = 100
 # Curvature that is estimated is not worth many rounds.
-_TOLERANCE_OF_ESTIMATES = 1e-2
-_ROUNDS_OF_ESTIMATES = 4
+_TOLERANCE_OF_ESTIMATES = 3e-2
+_ROUNDS_OF_ESTIMATES = 2
 # Classes whose blocks of the Hessian stand for all.
 _BLOCKS = 16
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
-
-
-@dataclass(frozen=True)
-class GroupedGaussianPrior:
-    """Gaussian priors of groups around [slope * I | 0], with the precisions ``mode`` (3,)."""
-
-    mode: FloatArray
-    slope: float
+_LOOSE_OF_ESTIMATES = 1e-5
+# Powers of the co-occurrence to choose from, and the rounds after which the choice stays.
+_POWERS = (0.0, 0.5, 1.0)
+_ROUNDS_OF_POWERS = 2
+# A prior is averaged with one whose modes are so many times larger.
+_NARROW = 10.0
+# A prior that trails by so many nats has no part in the mean.
+_OUT_OF_THE_QUESTION = 12.0
 
 
 @dataclass(frozen=True)
 class GroupFit:
-    """The best map with its precisions (3,) and effective parameters (3,), by ``GROUPS``."""
+    """The best map with its precisions (g,) and effective parameters (g,), by group.
+
+    ``log_hyperprior`` is that of the precisions, relative to its height at their mode.
+    """
 
     solution: Solution
     precisions: FloatArray
+    power: float
     effective_dof: FloatArray
     log_evidence: float
+    log_hyperprior: float
     posterior: Posterior
 
 
-@dataclass(frozen=True)
-class Curvature:
-    """The Hessian of the summed loss around a point, as blocks (c, q, q) on its diagonal.
+def average_by_evidence(
+    rows: Rows, prior: GroupedGaussianPrior, *, tol: float, max_iter: int
+) -> GroupFit:
+    """The mean of the maps of the prior and of a narrow one, weighted by their evidence.
 
-    ``group`` (c, q) is the group of each entry in a block, ``theta`` (c, q) its distance from the
-    centre of the prior, the optimum where the precisions are ``at`` (3,). Of all entries, also
-    those in no block, ``sizes`` (3,) are the numbers and ``squares`` (3,) the squared distances.
-
-    One block with all entries is the whole truth, and its ``share`` is 1. Blocks of single classes
-    leave out what ties classes together. That is least by a factor of 1 - 1/k: the common shift of
-    all classes, about which rows say nothing. So blocks are divided by this share, and what they
-    determine is multiplied by it, which is exact where all classes are equally probable.
-
-    In directions that no row has, such as the common shift of all classes, the Hessian is nothing
-    but rounding errors. Precisions are held above these, at ``least``.
+    Precisions and the power are those of the weightier one. A prior that is out of the question
+    by the curvature at the optimum of the wide one is left out.
     """
-
-    blocks: FloatArray
-    group: IntArray
-    theta: FloatArray
-    at: FloatArray
-    sizes: FloatArray
-    squares: FloatArray
-    share: float
-    least: float = 0.0
-
-    def effective_dof(self, precisions: FloatArray) -> FloatArray:
-        """Number of entries (3,) that the rows determine."""
-        return self._effective_dof(precisions, self._inverse(precisions))
-
-    def log_determinant(self, precisions: FloatArray) -> float:
-        """Logarithm of the determinant of the Hessian plus the precisions."""
-        prior = float(self.sizes @ np.log(precisions))
-        scale = self.sizes.sum() / self.group.size
-        of_blocks = scale * float(np.linalg.slogdet(self._system(precisions))[1].sum())
-        of_prior = scale * float(np.log(precisions[self.group]).sum())
-        return prior + self.share * float(of_blocks - of_prior)
-
-    def best_precisions(self, mode: FloatArray, tolerance: float) -> FloatArray:
-        """The fixed point (3,), with the loss taken as a parabola."""
-        pull = np.einsum("cij,cj->ci", self.blocks, self.theta) + self.at[self.group] * self.theta
-        here = self._by_group(self.theta**2)
-        # Entries that are exactly at the centre stay there.
-        squares = self.squares / np.where(here > 0.0, here, 1.0)
-        precisions = self.at
-        for _ in range(_ROUNDS_INSIDE):
-            inverse = self._inverse(precisions)
-            moved = np.einsum("cij,cj->ci", inverse, pull)
-            last = precisions
-            best = (self._effective_dof(last, inverse) + 2.0 * _STRENGTH) / (
-                squares * self._by_group(moved**2) + 2.0 * _STRENGTH / mode
-            )
-            precisions = np.maximum(best, self.least)
-            if np.abs(np.log(precisions / last)).max() <= tolerance:
-                break
-        return precisions
-
-    def _system(self, precisions: FloatArray) -> FloatArray:
-        system = self.blocks.copy()
-        every = np.arange(system.shape[1])
-        system[:, every, every] += precisions[self.group]
-        return system
-
-    def _inverse(self, precisions: FloatArray) -> FloatArray:
-        return np.linalg.inv(self._system(precisions)).astype(np.float64, copy=False)
-
-    def _effective_dof(self, precisions: FloatArray, inverse: FloatArray) -> FloatArray:
-        variances = self._by_group(np.diagonal(inverse, axis1=1, axis2=2))
-        known = 1.0 - precisions * variances / self._by_group(np.ones(self.group.shape))
-        return self.share * self.sizes * known
-
-    def _by_group(self, values: FloatArray) -> FloatArray:
-        return _sums(self.group, values)
+    state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
+    wide = state.learn(prior)
+    narrow = state.learn_from(wide, replace(prior, mode=_NARROW * prior.mode))
+    of_wide, of_narrow = (
+        each.curvature.log_evidence(each.precisions, each.power) for each in (wide, narrow)
+    )
+    fits = []
+    if of_wide > of_narrow - _OUT_OF_THE_QUESTION:
+        fits.append(state.finish(wide, tol))
+    if of_narrow > of_wide - _OUT_OF_THE_QUESTION:
+        if state.path.forms_hessian:
+            narrow = state.learn(narrow.curvature.prior, narrow.precisions, narrow.power)
+        fits.append(state.finish(narrow, tol))
+    return fits[0] if len(fits) == 1 else _mean(state, fits[0], fits[1])
 
 
 def maximise_evidence(
     rows: Rows, prior: GroupedGaussianPrior, *, learn: bool, tol: float, max_iter: int
 ) -> GroupFit:
-    """The map softmax(W s + b) with the precisions of the prior, or with learned ones near them.
-
-    Rounds of two: the optimum for given precisions, then the best precisions for its curvature.
-    """
-    state = EvidenceState(rows, prior.slope, max(tol, _LOOSE), max_iter)
-    precisions = np.maximum(prior.mode, state.least)
-    history: list[Iteration] = []
-    inside = _FIRST_TOLERANCE
-    for _ in range(state.n_rounds if learn else 0):
-        history += state.solve(precisions).history
-        last = precisions
-        precisions = state.curvature(last).best_precisions(prior.mode, inside)
-        inside = max(0.01 * inside, 0.1 * state.tolerance)
-        if np.abs(np.log(precisions / last)).max() <= state.tolerance:
-            break
-    objective = state.objective(precisions)
-    solution = minimise(objective, state.path.params, tol=tol, max_iter=max_iter)
-    state.path.linearise_at(solution.params)
-    curvature = state.curvature(precisions)
-    of_prior = float(curvature.sizes @ np.log(precisions))
-    evidence = -rows.total_weight * solution.loss
-    evidence += 0.5 * (of_prior - curvature.log_determinant(precisions))
-    return GroupFit(
-        with_history(solution, history),
-        precisions,
-        curvature.effective_dof(precisions),
-        evidence,
-        state.posterior(precisions),
-    )
+    """The map with the precisions of the prior, or with learned ones near them."""
+    state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
+    if learn:
+        return state.finish(state.learn(prior), tol)
+    return state.finish(state.held(prior), tol)
 
 
 def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
     """Logarithm of the evidence, with the loss around the centre taken as a parabola."""
-    state, n = EvidenceState(rows, prior.slope, 0.0, 1), rows.total_weight
+    state, n = EvidenceState(rows, prior, 0.0, 1), rows.total_weight
     at = state.likelihood.evaluate(state.path.params)
     gradient = n * at.gradient
-    precisions = np.maximum(prior.mode, state.least)
-    factor = cho_factor(state.system(precisions), lower=True, check_finite=False)
+    weights = np.maximum(prior.mode, state.least)[prior.group]
+    factor = cho_factor(state.system(weights), lower=True, check_finite=False)
     gained = 0.5 * float(gradient @ cho_solve(factor, gradient, check_finite=False))
     log_determinant = 2.0 * float(np.log(factor[0].diagonal()).sum())
-    of_prior = float(np.log(precisions[state.group]).sum())
-    return gained - n * at.loss + 0.5 * (of_prior - log_determinant)
+    return gained - n * at.loss + 0.5 * (float(np.log(weights).sum()) - log_determinant)
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """Precisions (g,) and power, the curvature that they are best for, and steps until then."""
+
+    curvature: Curvature
+    precisions: FloatArray
+    power: float
+    history: list[Iteration]
 
 
 class EvidenceState:
     """The likelihood, and where fits and precisions in turns have come to: first the centre."""
 
-    def __init__(self, rows: Rows, slope: float, tol: float, max_iter: int) -> None:
-        k = rows.n_classes
+    def __init__(self, rows: Rows, prior: GroupedGaussianPrior, tol: float, max_iter: int) -> None:
         self.rows = rows
-        self.structure = Full(k, k)
-        self.likelihood = Likelihood(rows, self.structure)
-        self.group = group_of_entries(k)
-        self.slope = slope
+        self.structure = prior.structure
+        self.likelihood = Likelihood(rows, prior.structure)
+        self.max_iter = max_iter
         self.least = SUM_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
-        self.centre = slope * np.eye(k, k + 1)
-        start = self.structure.pack(self.centre)
-        self.path = PathSolver(self.likelihood, start, False, tol, max_iter)
+        self.path = PathSolver(self.likelihood, prior.centre, False, tol, max_iter)
         if self.path.forms_hessian:
             self.n_rounds, self.tolerance = _ROUNDS, _TOLERANCE
+            self.n_rounds_of_powers = _ROUNDS_OF_POWERS
         else:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
-            mass = self.likelihood.linearise(start, np.float64).moments.mass
-            self.chosen = _spread_by_mass(mass)
+            self.n_rounds_of_powers = 1
+            self.path.tol = max(tol, _LOOSE_OF_ESTIMATES)
+            mass = self.likelihood.linearise(prior.centre, np.float64).moments.mass
+            self.chosen = _spread_by_mass(mass[: rows.n_classes])
+
+    def learn(
+        self,
+        prior: GroupedGaussianPrior,
+        precisions: FloatArray | None = None,
+        power: float = 0.0,
+    ) -> "_Learned":
+        """Rounds of two: the optimum for given precisions, then the best ones for its curvature."""
+        if precisions is None:
+            precisions = np.maximum(prior.mode, self.least)
+        history: list[Iteration] = []
+        inside = _FIRST_TOLERANCE
+        for turn in range(self.n_rounds):
+            history += self.solve(prior, precisions, power).history
+            last, curvature = precisions, self.curvature(prior, precisions, power)
+            powers = _powers(prior) if turn < self.n_rounds_of_powers else (power,)
+            precisions, power = _best(curvature, last, powers, inside)
+            inside = max(0.01 * inside, 0.1 * self.tolerance)
+            if np.abs(np.log(precisions / last)).max() <= self.tolerance:
+                break
+        return _Learned(curvature, precisions, power, history)
+
+    def learn_from(self, other: "_Learned", prior: GroupedGaussianPrior) -> "_Learned":
+        """The best precisions of another prior for the curvature that is known."""
+        curvature = replace(other.curvature, prior=prior)
+        start = np.maximum(prior.mode, self.least)
+        precisions, power = _best(curvature, start, (other.power,), _FIRST_TOLERANCE)
+        return _Learned(curvature, precisions, power, [])
+
+    def held(self, prior: GroupedGaussianPrior) -> "_Learned":
+        """Precisions as the prior has them."""
+        precisions = np.maximum(prior.mode, self.least)
+        return _Learned(self.curvature(prior, precisions, 0.0), precisions, 0.0, [])
+
+    def finish(self, learned: "_Learned", tol: float) -> GroupFit:
+        """The optimum to all digits, and what there is to say of it."""
+        prior, precisions, power = learned.curvature.prior, learned.precisions, learned.power
+        objective = self.objective(prior, precisions, power)
+        solution = minimise(objective, self.path.params, tol=tol, max_iter=self.max_iter)
+        self.path.linearise_at(solution.params)
+        curvature = learned.curvature
+        if self.path.forms_hessian or not learned.history:
+            curvature = self.curvature(prior, precisions, power)
+        evidence = -self.rows.total_weight * solution.loss
+        evidence -= 0.5 * curvature.log_determinant(precisions, power)
+        weights = precisions[prior.group] * prior.relative_precisions(power)
+        return GroupFit(
+            with_history(solution, learned.history),
+            precisions,
+            power,
+            curvature.effective_dof(precisions, power),
+            evidence,
+            log_hyperprior(precisions, prior.mode),
+            self.posterior(weights),
+        )
 
     @property
     def hessian(self) -> FloatArray:
@@ -229,54 +219,107 @@ class EvidenceState:
         assert self.likelihood.hessian is not None
         return self.likelihood.hessian
 
-    def objective(self, precisions: FloatArray) -> Objective:
+    def objective(
+        self, prior: GroupedGaussianPrior, precisions: FloatArray, power: float
+    ) -> Objective:
         """Mean loss plus the part of the prior."""
-        halved = precisions / (2.0 * self.rows.total_weight)
-        penalty = towards_identity(self.rows.n_classes, halved, self.slope)
+        penalty = prior.penalty(precisions, power, self.rows.total_weight)
         return Objective(self.likelihood, penalty)
 
-    def solve(self, precisions: FloatArray) -> Solution:
+    def solve(self, prior: GroupedGaussianPrior, precisions: FloatArray, power: float) -> Solution:
         """Go to the optimum and linearise there."""
-        found = self.path.solve(self.objective(precisions))
+        found = self.path.solve(self.objective(prior, precisions, power))
         self.path.linearise_at(found.params)
         return found
 
-    def curvature(self, precisions: FloatArray) -> Curvature:
+    def curvature(
+        self, prior: GroupedGaussianPrior, precisions: FloatArray, power: float
+    ) -> Curvature:
         """The Hessian at the last linearisation: all of it, or blocks of some classes."""
-        k, n = self.rows.n_classes, self.rows.total_weight
-        group, theta = self.group, self.path.params.reshape(k, k + 1) - self.centre
-        sizes, squares = _sums(group, np.ones(group.shape)), _sums(group, theta**2)
-        if self.path.forms_hessian:
-            blocks, share = n * self.hessian[None], 1.0
-            group, theta = group.reshape(1, -1), theta.reshape(1, -1)
-        else:
-            share = 1.0 - 1.0 / k
-            # A few digits will do for an estimate.
-            small = Likelihood(self.rows.as_float32(), self.structure)
-            blocks = n / share * small.blocks_of_classes(self.path.params, self.chosen)
-            group, theta = group[self.chosen], theta[self.chosen]
-        return Curvature(blocks, group, theta, precisions, sizes, squares, share, self.least)
+        params, n = self.path.params, self.rows.total_weight
+        at = precisions[prior.group] * prior.relative_precisions(power)
+        blocks = self._whole() if self.path.forms_hessian else self._sample(params, n)
+        return Curvature(prior, blocks, params - prior.centre, at, self.least)
 
-    def system(self, precisions: FloatArray) -> FloatArray:
-        """The whole Hessian of the summed loss, where it is formed, plus the precisions."""
-        prior = np.diag(precisions[self.group].ravel())
-        return self.rows.total_weight * self.hessian + prior
+    def _whole(self) -> tuple[Blocks, ...]:
+        hessian = self.rows.total_weight * self.hessian[None]
+        return (Blocks(hessian, np.arange(hessian.shape[1])[None]),)
 
-    def posterior(self, precisions: FloatArray) -> Posterior:
-        """The Gaussian approximation at the last linearisation."""
+    def _sample(self, params: FloatArray, n: float) -> tuple[Blocks, ...]:
+        share = 1.0 - 1.0 / self.rows.n_classes
+        # A few digits will do for an estimate.
+        small = Likelihood(self.rows.as_float32(), self.structure)
+        of_classes = n / share * small.blocks_of_classes(params, self.chosen)
+        param_class = self.structure.param_class
+        places = np.array([np.flatnonzero(param_class == j) for j in self.chosen])
+        sample = Blocks(of_classes, places, share)
+        if not isinstance(self.structure, Curved):
+            return (sample,)
+        shared = self.likelihood.linearise(params, np.float64).moments.shared
+        places = np.arange(len(param_class))[self.structure.shared]
+        return sample, Blocks(n * shared[None], places[None])
+
+    def system(self, weights: FloatArray) -> FloatArray:
+        """The whole Hessian of the summed loss, where it is formed, plus precisions (p,)."""
+        return self.rows.total_weight * self.hessian + np.diag(weights)
+
+    def posterior(self, weights: FloatArray) -> Posterior:
+        """The Gaussian approximation at the last linearisation, with precisions (p,)."""
         if self.path.forms_hessian:
-            covariance = np.linalg.inv(self.system(precisions))
+            covariance = np.linalg.inv(self.system(weights))
             return ExactPosterior(covariance.astype(np.float64, copy=False))
+        n, base = self.rows.total_weight, self.structure
         moments = self.likelihood.linearise(self.path.params, np.float64).moments
-        prior = self.objective(precisions).penalty_hessian
-        inverse = make_preconditioner(moments, self.structure.param_class, prior)
-        return LowRankPosterior(inverse, self.rows.total_weight)
+        if isinstance(base, Curved):
+            # What classes share is determined by all rows; its spread is next to nothing.
+            k, base = base.n_classes, base.base
+            moments = HessianMoments(
+                moments.first[: base.n_params],
+                moments.second[: base.n_params],
+                moments.coupling[:k, :k],
+                moments.mass[:k],
+            )
+        inverse = make_preconditioner(moments, base.param_class, weights[: base.n_params] / n)
+        return LowRankPosterior(inverse, n)
 
 
-def _sums(group: IntArray, values: FloatArray) -> FloatArray:
-    """Sum of the values in each group (3,)."""
-    sums = np.bincount(group.ravel(), values.ravel(), len(GROUPS))
-    return sums.astype(np.float64, copy=False)
+def _powers(prior: GroupedGaussianPrior) -> Sequence[float]:
+    return _POWERS if prior.co_occurrence is not None else (0.0,)
+
+
+def _best(
+    curvature: Curvature, start: FloatArray, powers: Sequence[float], tolerance: float
+) -> tuple[FloatArray, float]:
+    """The precisions and the power with the largest evidence."""
+    found = [(curvature.best_precisions(start, power, tolerance), power) for power in powers]
+    return found[0] if len(found) == 1 else max(found, key=lambda f: curvature.log_evidence(*f))
+
+
+def _mean(state: EvidenceState, wide: GroupFit, narrow: GroupFit) -> GroupFit:
+    """The mean of two fits, weighted by their evidence; what has no mean is the weightier one's."""
+    scores = np.array([fit.log_evidence + fit.log_hyperprior for fit in (wide, narrow)])
+    shares = np.exp(scores - np.logaddexp(*scores))
+    better = wide if shares[0] >= shares[1] else narrow
+    params = shares[0] * wide.solution.params + shares[1] * narrow.solution.params
+    loss = state.likelihood.evaluate(params).loss
+    solution = replace(better.solution, params=params, loss=loss, history=())
+    return replace(
+        better,
+        solution=with_history(solution, (*wide.solution.history, *narrow.solution.history)),
+        effective_dof=shares[0] * wide.effective_dof + shares[1] * narrow.effective_dof,
+        log_evidence=float(np.logaddexp(*scores) - np.log(2.0)),
+        posterior=_mixed(wide, narrow, shares),
+    )
+
+
+def _mixed(wide: GroupFit, narrow: GroupFit, shares: FloatArray) -> Posterior:
+    """Moments of the mixture of two posteriors; without covariances, that of the weightier."""
+    one, other = wide.posterior, narrow.posterior
+    if not (isinstance(one, ExactPosterior) and isinstance(other, ExactPosterior)):
+        return one if shares[0] >= shares[1] else other
+    apart = wide.solution.params - narrow.solution.params
+    covariance = shares[0] * one.covariance + shares[1] * other.covariance
+    return ExactPosterior(covariance + float(shares.prod()) * np.outer(apart, apart))
 
 
 def _spread_by_mass(mass: FloatArray) -> IntArray:

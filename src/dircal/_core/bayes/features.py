@@ -4,14 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dircal._core.bayes.evidence import GroupedGaussianPrior
 from dircal._core.bayes.mixture import mix_with_uniform, shrink_row_mean, uniform_weight
+from dircal._core.bayes.prior import GroupedGaussianPrior, curved_prior, full_prior, linear_prior
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows
-from dircal._core.model.penalty import NO_SPREAD
+from dircal._core.model.objective import Likelihood
+from dircal._core.model.penalty import GROUPS, NO_SPREAD
+from dircal._core.model.statistics import curve_statistics
 from dircal._typing import FloatArray
 
-__all__ = ["MixedRows", "MixturePrior"]
+__all__ = ["MixedRows", "MixturePrior", "with_co_occurrence"]
 
 # Scores are not made flatter than this standard deviation within a row.
 _LEAST_SPREAD = 1.0
@@ -19,16 +21,24 @@ _LEAST_SPREAD = 1.0
 
 @dataclass(frozen=True)
 class _Mixture:
-    """Clipped scores to log-probabilities mixed with the uniform; see `mix_with_uniform`."""
+    """Clipped scores to log-probabilities mixed with the uniform; see `mix_with_uniform`.
+
+    Where the map is ``curved``, the statistics of its curves are stacked below.
+    """
 
     slope: float
     weight: float
     normalised: bool
     row_mean_factor: float = 1.0
+    curved: bool = False
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         mixed = mix_with_uniform(scores, self.slope, self.weight, normalised=self.normalised)
-        return shrink_row_mean(mixed, self.row_mean_factor)
+        if not self.curved:
+            return shrink_row_mean(mixed, self.row_mean_factor)
+        statistics = curve_statistics(mixed)
+        plain = shrink_row_mean(mixed, self.row_mean_factor)
+        return np.concatenate([plain[None], statistics]).reshape(-1, mixed.shape[1])
 
 
 @dataclass(frozen=True)
@@ -38,15 +48,38 @@ class MixedRows:
     rows: Rows
     prior: GroupedGaussianPrior
     slope: float
+    uniform_weight: float
     row_mean_factor: float
 
 
 @dataclass(frozen=True)
 class MixturePrior:
-    """Precisions ``mode`` (3,) of a prior, and whether mixed scores are ``normalised``."""
+    """What is expected of a map before any row is seen.
+
+    Parameters
+    ----------
+    mode : array of shape (3,) or (6,)
+        Precisions of the diagonal, the off-diagonal entries and the intercepts, and where the map
+        is curved of the three groups of curves.
+    normalised : bool
+        Whether mixed scores are normalised, as those of SMS are.
+    surprise : float
+        How many rows the surprise is worth that a prediction without doubt is wrong: with n rows
+        the weight of the uniform distribution is ``surprise / (n + 1)``.
+    """
 
     mode: FloatArray
     normalised: bool
+    surprise: float = 1.0
+
+    @property
+    def curved(self) -> bool:
+        """Whether there are curves."""
+        return len(self.mode) > len(GROUPS)
+
+    def without_curves(self) -> "MixturePrior":
+        """The same for a linear map."""
+        return replace(self, mode=self.mode[: len(GROUPS)])
 
     def around(self, rows: Rows, clip: float, slope: float) -> MixedRows:
         """Rows mixed for a temperature map with a given clip and slope, and their prior.
@@ -54,16 +87,26 @@ class MixturePrior:
         The slope of the mixture is that of the map, unless it is next to nothing: scores that
         point away from the labels would be wiped out, though a full map can use them.
         """
-        clipped = rows.with_clip(clip)
-        weight = uniform_weight(rows.total_weight)
+        clipped, k = rows.with_clip(clip), rows.n_classes
+        weight = uniform_weight(rows.total_weight, self.surprise)
         if self.normalised:
             mixed = replace(clipped, transform=_Mixture(slope, weight, normalised=True))
-            return MixedRows(mixed, GroupedGaussianPrior(self.mode, 1.0), slope, 1.0)
+            return MixedRows(mixed, full_prior(k, self.mode, 1.0), slope, weight, 1.0)
         read = max(slope, _least_slope(clipped))
         mixture = _Mixture(read, weight, normalised=False)
         factor = _row_mean_factor(replace(clipped, transform=mixture))
-        mixed = replace(clipped, transform=replace(mixture, row_mean_factor=factor))
-        return MixedRows(mixed, GroupedGaussianPrior(self.mode, slope / read), read, factor)
+        mixture = replace(mixture, row_mean_factor=factor, curved=self.curved)
+        mixed = replace(clipped, transform=mixture)
+        make = curved_prior if self.curved else linear_prior
+        return MixedRows(mixed, make(k, self.mode, slope / read), read, weight, factor)
+
+
+def with_co_occurrence(mixed: MixedRows) -> MixedRows:
+    """With a prior that knows which classes compete in the rows, by the temperature map."""
+    prior = mixed.prior
+    likelihood = Likelihood(mixed.rows, prior.structure)
+    coupling = likelihood.linearise(prior.centre, np.float64).moments.coupling
+    return replace(mixed, prior=prior.with_coupling(coupling))
 
 
 @dataclass

@@ -43,9 +43,10 @@ def shrink_row_mean(scores: FloatArray, factor: float) -> FloatArray:
     return scores
 
 
-def uniform_weight(n: float) -> float:
-    """The weight u of the uniform distribution for ``n`` rows: 1 / (n + 1), but never all.
+def uniform_weight(n: float, surprise: float = 1.0) -> float:
+    """The weight u of the uniform distribution for ``n`` rows: surprise / (n + 1), but never all.
 
-    That is Laplace's rule of succession for the event that a prediction without doubt was wrong.
+    With a surprise of one that is Laplace's rule of succession for the event that a prediction
+    without doubt was wrong.
     """
-    return min(1.0 / (n + 1.0), _MOST)
+    return min(surprise / (n + 1.0), _MOST)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dircal._core.data.simplex import rest_of_proba
 from dircal._core.optim.precondition import Preconditioner
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, IntArray
 
 __all__ = ["ExactPosterior", "LowRankPosterior", "Posterior"]
 
@@ -16,42 +16,60 @@ _ELEMENTS = 2_000_000
 
 
 class Posterior(Protocol):
-    """A Gaussian distribution of the entries of [W | b]."""
+    """A Gaussian distribution of the parameters of a map."""
 
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of ln p / (1 - p), for each class against the rest.
 
-        ``proba`` (k, m) is what the best map makes of ``scores`` (k, m). The log-odds of class i
-        move with the logits z like z_i less the mean of the others, weighed by their share.
+        ``proba`` (k, m) is what the best map makes of ``scores`` (k, m), below which the statistics
+        of its curves are stacked, if it has any. The log-odds of class i move with the logits z
+        like z_i less the mean of the others, weighed by their share.
         """
 
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """With the whole covariance (p, p) of the rows of [W | b]."""
+    """With the whole covariance (p, p): of the rows of [W | b], then of the curves."""
 
     covariance: FloatArray
 
     @property
     def n_entries(self) -> int:
-        """Number of entries of [W | b]."""
+        """Number of parameters."""
         return len(self.covariance)
 
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of the log-odds."""
-        k, n_rows = scores.shape
+        k, n_rows = proba.shape
+        places = self._places(k, len(scores) // k - 1)
         spread = np.empty_like(proba)
-        step = max(1, _ELEMENTS // (k**2 * (k + 1)))
+        step = max(1, _ELEMENTS // (k * places.size))
         for start in range(0, n_rows, step):
             part = slice(start, start + step)
-            spread[:, part] = self._spread(proba[:, part], scores[:, part])
+            spread[:, part] = self._spread(proba[:, part], scores[:, part], places)
         return spread
 
-    def _spread(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
-        k, n_rows = scores.shape
-        features = np.vstack([scores, np.ones(n_rows)])
-        products = (self.covariance.reshape(-1, k + 1) @ features).reshape(k, k + 1, k, n_rows)
-        of_logits = np.einsum("am,iajm->ijm", features, products, optimize=True)
+    def _places(self, k: int, n_shared: int) -> IntArray:
+        """Parameters (k, q) that move the logit of each class."""
+        n_linear = k * (k + 1)
+        shared = np.tile(np.arange(n_linear, n_linear + n_shared), (k, 1))
+        own = np.arange(n_linear + n_shared, self.n_entries).reshape(k, -1)
+        return np.column_stack([np.arange(n_linear).reshape(k, k + 1), shared, own])
+
+    def _spread(self, proba: FloatArray, scores: FloatArray, places: IntArray) -> FloatArray:
+        k, n_rows = proba.shape
+        blocks = scores.reshape(-1, k, n_rows)
+        linear = np.vstack([blocks[0], np.ones(n_rows)])
+        n_own = places.shape[1] - (k + 1) - (len(blocks) - 1)
+        features = np.empty((k, places.shape[1], n_rows))
+        features[:, : k + 1] = linear
+        features[:, k + 1 :] = np.concatenate(
+            [blocks[1:], blocks[len(blocks) - n_own :]]
+        ).transpose(1, 0, 2)
+        of_logits = np.empty((k, k, n_rows))
+        for j in range(k):
+            moved = self.covariance[places.ravel()][:, places[j]] @ features[j]
+            of_logits[:, j] = np.einsum("iam,iam->im", features, moved.reshape(features.shape))
         rest = _rest(proba)
         variance = np.empty_like(proba)
         for i in range(k):
@@ -65,7 +83,7 @@ class ExactPosterior:
 
 @dataclass(frozen=True)
 class LowRankPosterior:
-    """Covariance of diagonal plus low rank, by Woodbury's identity.
+    """Covariance of the linear part, diagonal plus low rank, by Woodbury's identity.
 
     It is the preconditioner of the mean loss of ``n`` rows, divided by n.
     """
@@ -75,15 +93,14 @@ class LowRankPosterior:
 
     @property
     def n_entries(self) -> int:
-        """Number of entries of [W | b]."""
+        """Number of parameters of the linear map."""
         return len(self.inverse.means)
 
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of the log-odds."""
-        k, n_rows = scores.shape
-        features = np.vstack([scores, np.ones(n_rows)])
-        own = self.inverse.inverse.reshape(k, k + 1) @ features**2
-        means = self.inverse.means.reshape(k, k + 1) @ features
+        plain = scores[: len(proba)]
+        own = self._sums(self.inverse.inverse, plain**2)
+        means = self._sums(self.inverse.means, plain)
         coupling, rest = self.inverse.coupling, _rest(proba)
         # Sums over the other classes, each divided by what these have together.
         of_rest = rest_of_proba(proba**2 * own) / rest**2
@@ -98,6 +115,14 @@ class LowRankPosterior:
         variance = np.clip(own + of_rest - known, 0.0, own + of_rest)
         spread: FloatArray = np.sqrt(variance / self.n)
         return spread
+
+    def _sums(self, entries: FloatArray, scores: FloatArray) -> FloatArray:
+        """Entries of each class times its scores and a one, (k, m)."""
+        k = len(scores)
+        if len(entries) == 2 * k:
+            return entries[:k, None] * scores + entries[k:, None]
+        table = entries.reshape(k, k + 1)
+        return table[:, :-1] @ scores + table[:, -1:]
 
 
 def _rest(proba: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
     is confirmed by the evidence of whole fits. Where the Hessian is too large to be formed, the
     clip is that of the temperature map.
     """
-    k = rows.n_classes
+    k, prior = rows.n_classes, prior.without_curves()
     if not forms_hessian(Full(k, k).n_params):
         return learn_clip(rows, max_iter=max_iter)
     lowest, _ = rows.source.span

@@ -1,6 +1,8 @@
 """What is known of a Hessian without forming it: moments of the features of the rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from dircal._core.data.chunks import AbstractSums
 from dircal._typing import FloatArray
@@ -14,13 +16,16 @@ class HessianMoments(AbstractSums):
 
     ``first``, ``second`` (p,) : sums of w p (1 - p) times feature and squared feature;
     ``coupling`` (c, c) : sum of w (diag(p) - p p^T);
-    ``mass`` (c,) : sum of w p.
+    ``mass`` (c,) : sum of w p;
+    ``shared`` (s, s) : the Hessian itself, of coefficients that all classes share, which are
+    counted as the last class.
     """
 
     first: FloatArray
     second: FloatArray
     coupling: FloatArray
     mass: FloatArray
+    shared: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def least_bernoulli_variance(self) -> float:
         """Smallest mean over the mass of a class of 1 - p: small where all its rows are sure."""

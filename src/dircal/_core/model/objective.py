@@ -29,7 +29,7 @@ import numpy as np
 from dircal._core.data.chunks import AbstractSums, Chunk, Largest
 from dircal._core.data.rows import Rows
 from dircal._core.model.moments import HessianMoments
-from dircal._core.model.penalty import Penalty, spread_and_share
+from dircal._core.model.penalty import ParameterPenalty, Penalty, spread_and_share
 from dircal._core.model.structure import Structure
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
@@ -115,10 +115,7 @@ class Likelihood:
         return None if self._last is None else self._last[0]
 
     def blocks_of_classes(self, params: FloatArray, classes: IntArray) -> FloatArray:
-        """Hessian (c, q, q) in the parameters of each of some classes alone.
-
-        For structures in which each class has the same features, its scores and a one.
-        """
+        """Hessian (c, q, q) in the parameters [W | b] of each of some classes alone."""
         return self.rows.fold(partial(_blocks_of_classes, self.structure, params, classes))
 
 
@@ -151,7 +148,7 @@ class Objective:
     """Likelihood plus penalty."""
 
     likelihood: Likelihood
-    penalty: Penalty
+    penalty: Penalty | ParameterPenalty
 
     hessian_is_cheap = False
     """Whether it costs next to nothing on top of the gradient."""
@@ -173,11 +170,16 @@ class Objective:
 
     @cached_property
     def _weight(self) -> FloatArray:
-        return self.structure.entries(self.penalty.weight)
+        return self._entries(self.penalty.weight)
 
     @cached_property
     def _centre(self) -> FloatArray:
-        return self.structure.entries(self.penalty.centre)
+        return self._entries(self.penalty.centre)
+
+    def _entries(self, values: FloatArray) -> FloatArray:
+        """In the order of the parameters."""
+        flat = isinstance(self.penalty, ParameterPenalty)
+        return values if flat else self.structure.entries(values)
 
     @cached_property
     def penalty_hessian(self) -> FloatArray:
@@ -331,15 +333,13 @@ def _blocks_of_classes(
     structure: Structure, params: FloatArray, classes: IntArray, chunk: Chunk
 ) -> FloatArray:
     proba, _ = _forward(structure, params, chunk)
-    width = len(chunk.scores) + 1
     picked = proba[classes]
-    variances = picked * (1.0 - picked) * chunk.weight
-    features = np.ones((width, len(chunk.labels)), dtype=chunk.scores.dtype)
-    features[:-1] = chunk.scores
-    blocks = np.empty((len(classes), width, width))
-    for block, variance in zip(blocks, variances.astype(features.dtype), strict=True):
-        block[:] = (features * variance) @ features.T
-    return blocks
+    variances = (picked * (1.0 - picked) * chunk.weight).astype(chunk.scores.dtype)
+    blocks = []
+    for j, variance in zip(classes, variances, strict=True):
+        features = structure.features_of_class(int(j), chunk.scores)
+        blocks.append((features * variance) @ features.T)
+    return np.array(blocks, dtype=np.float64)
 
 
 def _max_logit_change(structure: Structure, step: FloatArray, chunk: Chunk) -> Largest:

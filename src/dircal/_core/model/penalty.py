@@ -9,13 +9,13 @@ from dircal._typing import FloatArray, IntArray
 __all__ = [
     "GROUPS",
     "NO_SPREAD",
+    "ParameterPenalty",
     "Penalty",
     "group_of_entries",
     "l2",
     "no_penalty",
     "off_diagonal",
     "spread_and_share",
-    "towards_identity",
 ]
 
 NO_SPREAD = 1e-12
@@ -29,6 +29,14 @@ GROUPS = ("diagonal", "off_diagonal", "intercept")
 @dataclass(frozen=True)
 class Penalty:
     """The sum of ``weight * (entry - centre)**2`` over the entries of [W | b], both (k, k + 1)."""
+
+    weight: FloatArray
+    centre: FloatArray
+
+
+@dataclass(frozen=True)
+class ParameterPenalty:
+    """The same for parameters (p,) in the order of a structure."""
 
     weight: FloatArray
     centre: FloatArray
@@ -75,9 +83,3 @@ def group_of_entries(n_classes: int) -> IntArray:
     np.fill_diagonal(group, 0)
     group[:, -1] = 2
     return group
-
-
-def towards_identity(n_classes: int, of_groups: FloatArray, slope: float) -> Penalty:
-    """``of_groups`` (3,) times the squared distance from [slope * I | 0], a weight a group."""
-    weight: FloatArray = of_groups[group_of_entries(n_classes)]
-    return Penalty(weight, slope * np.eye(n_classes, n_classes + 1))

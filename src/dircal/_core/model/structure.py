@@ -68,6 +68,9 @@ class Structure(Protocol):
     ) -> HessianMoments:
         """Moments behind `hessian`; its diagonal is exact."""
 
+    def features_of_class(self, j: int, scores: FloatArray) -> FloatArray:
+        """What the parameters of class ``j`` alone are multiplied by, (q, m)."""
+
 
 def _pair_products(rows: FloatArray, apart: int) -> FloatArray:
     """Products (p, m) of rows i and j of ``rows`` (size, m), for all j - i of at least ``apart``.
@@ -189,6 +192,11 @@ class Full:
         """Moments of scores and a one, by the Bernoulli variance of each class."""
         return _moments_by_class(self, proba[: self.n_free], weight, scores)
 
+    def features_of_class(self, j: int, scores: FloatArray) -> FloatArray:
+        """All scores and a one."""
+        del j
+        return np.vstack([scores, np.ones((1, scores.shape[1]), dtype=scores.dtype)])
+
 
 @dataclass(frozen=True)
 class Diagonal:
@@ -253,6 +261,10 @@ class Diagonal:
         """Moments of the own score and a one, by the Bernoulli variance of each class."""
         return _moments_by_class(self, proba, weight, scores)
 
+    def features_of_class(self, j: int, scores: FloatArray) -> FloatArray:
+        """Its own score and a one."""
+        return np.vstack([scores[j], np.ones_like(scores[j])])
+
 
 @dataclass(frozen=True)
 class Scalar:
@@ -311,3 +323,8 @@ class Scalar:
         """The one entry of `hessian`, without a mean."""
         second = self.hessian(proba, weight, scores)[0].astype(np.float64)
         return HessianMoments(np.zeros(1), second, np.zeros((1, 1)), np.zeros(1))
+
+    def features_of_class(self, j: int, scores: FloatArray) -> FloatArray:
+        """None: no class has a parameter of its own."""
+        del j
+        return np.empty((0, scores.shape[1]), dtype=scores.dtype)

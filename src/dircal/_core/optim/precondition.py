@@ -18,7 +18,7 @@ import numpy as np
 from dircal._core.model.moments import HessianMoments
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["Preconditioner", "make_preconditioner"]
+__all__ = ["Preconditioner", "SharedPreconditioner", "make_preconditioner", "precondition"]
 
 # Deviations count as at least this part of the square: those of an intercept are zero, and there D
 # would have no inverse.
@@ -44,6 +44,35 @@ class Preconditioner:
         product: FloatArray = self.inverse * vector
         product -= self.means * (self.coupling @ by_class)[self.param_class]
         return product
+
+
+@dataclass(frozen=True)
+class SharedPreconditioner:
+    """That of the ``classes``, and beside it coefficients that all of them share.
+
+    They are at ``places`` (s,); ``inverse`` (s, s) is that of their own block of the Hessian.
+    """
+
+    classes: Preconditioner
+    places: IntArray
+    inverse: FloatArray
+
+    def __call__(self, vector: FloatArray) -> FloatArray:
+        product = self.classes(vector)
+        product[self.places] = self.inverse @ vector[self.places]
+        return product
+
+
+def precondition(
+    moments: HessianMoments, param_class: IntArray, penalty: FloatArray
+) -> Preconditioner | SharedPreconditioner:
+    """For all parameters of a structure, whether or not classes share some of them."""
+    classes = make_preconditioner(moments, param_class, penalty)
+    if len(moments.shared) == 0:
+        return classes
+    places = np.flatnonzero(param_class == len(moments.mass) - 1)
+    system = moments.shared + np.diag(penalty[places])
+    return SharedPreconditioner(classes, places, np.linalg.pinv(system, hermitian=True))
 
 
 def make_preconditioner(

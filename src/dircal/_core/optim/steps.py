@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._core.model.objective import Evaluation, Linearisation
-from dircal._core.optim.precondition import Preconditioner, make_preconditioner
+from dircal._core.optim.precondition import Preconditioner, SharedPreconditioner, precondition
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
@@ -188,7 +188,7 @@ class NewtonCG:
         self.objective = objective
         self._negligible = tol
         self._dtype: type[np.floating[Any]] = np.float32
-        self._precondition: Preconditioner | None = None
+        self._precondition: Preconditioner | SharedPreconditioner | None = None
         self._predicted = np.inf
 
     def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
@@ -208,7 +208,7 @@ class NewtonCG:
                 self._dtype = np.float64
                 model = self.objective.linearise(point.params, np.float64)
                 n_passes += 2
-            self._precondition = make_preconditioner(
+            self._precondition = precondition(
                 model.moments,
                 model.likelihood.structure.param_class,
                 self.objective.penalty_hessian,
