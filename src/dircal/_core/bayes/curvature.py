@@ -5,7 +5,8 @@ With the loss taken as a parabola, Hessian H and the optimum at :math:`\hat\thet
 \Lambda)^{-1} v`, where :math:`v = (H + \hat\Lambda)\hat\theta`, and up to a constant the logarithm
 of their evidence is
 
-.. math:: \tfrac12 v^T (H + \Lambda)^{-1} v + \tfrac12 \ln\det\Lambda - \tfrac12 \ln\det(H + \Lambda).
+.. math:: \tfrac12 v^T (H + \Lambda)^{-1} v + \tfrac12 \ln\det\Lambda
+    - \tfrac12 \ln\det(H + \Lambda).
 """
 
 from dataclasses import dataclass
@@ -125,9 +126,10 @@ class Curvature:
         return [float(self._sizes[counts > 0].sum() / counts.sum()) for counts in self._counts]
 
     def _squares(self, relative: FloatArray) -> FloatArray:
-        return sum(
-            self._by_group(part, (relative * self.theta**2)[part.places]) for part in self.blocks
-        )
+        squares = np.zeros(len(self.prior.names))
+        for part in self.blocks:
+            squares += self._by_group(part, (relative * self.theta**2)[part.places])
+        return squares
 
     def _look(self, precisions: FloatArray, relative: FloatArray) -> "_Look":
         """What there is to know of given precisions."""

@@ -72,7 +72,8 @@ def precondition(
         return classes
     places = np.flatnonzero(param_class == len(moments.mass) - 1)
     system = moments.shared + np.diag(penalty[places])
-    return SharedPreconditioner(classes, places, np.linalg.pinv(system, hermitian=True))
+    inverse: FloatArray = np.linalg.pinv(system, hermitian=True).astype(np.float64)
+    return SharedPreconditioner(classes, places, inverse)
 
 
 def make_preconditioner(
