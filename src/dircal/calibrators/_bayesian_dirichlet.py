@@ -8,7 +8,7 @@ from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.bayes.evidence import average_by_evidence, maximise_evidence
-from dircal._core.bayes.features import MixedRows, MixturePrior, with_co_occurrence
+from dircal._core.bayes.features import MixedRows, MixturePrior
 from dircal._core.bayes.mixture import shrink_row_mean
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._core.clip.by_evidence import clip_by_evidence
@@ -319,7 +319,6 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         )
         mixed = prior.around(rows, start.clip, float(temperature.params[0]))
         if learn:
-            mixed = with_co_occurrence(mixed)
             fit = average_by_evidence(mixed.rows, mixed.prior, tol=self.tol, max_iter=self.max_iter)
         else:
             fit = maximise_evidence(

@@ -25,6 +25,7 @@ ten times as large, are averaged by their evidence: with few rows nobody can kno
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -32,12 +33,13 @@ from scipy.linalg import cho_factor, cho_solve
 from dircal._core.bayes.curvature import Blocks, Curvature, log_hyperprior
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
+from dircal._core.bayes.sample import blocks_of_classes, hessian_of_shared
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import SUM_ROUNDING
 from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.objective import Likelihood, Objective
-from dircal._core.optim.newton import Iteration, Solution, minimise, with_history
+from dircal._core.optim.newton import Iteration, Solution, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
 from dircal._typing import FloatArray, IntArray
@@ -70,16 +72,17 @@ _OUT_OF_THE_QUESTION = 12.0
 class GroupFit:
     """The best map with its precisions (g,) and effective parameters (g,), by group.
 
-    ``log_hyperprior`` is that of the precisions, relative to its height at their mode.
+    ``weights`` (p,) are the precisions of all parameters, and ``log_hyperprior`` is that of the
+    precisions of groups, relative to its height at their mode.
     """
 
     solution: Solution
     precisions: FloatArray
-    power: float
+    weights: FloatArray
     effective_dof: FloatArray
     log_evidence: float
     log_hyperprior: float
-    posterior: Posterior
+    posterior: Posterior | None
 
 
 def average_by_evidence(
@@ -91,6 +94,7 @@ def average_by_evidence(
     by the curvature at the optimum of the wide one is left out.
     """
     state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
+    prior = prior.with_coupling(state.moments_of_centre.coupling)
     wide = state.learn(prior)
     narrow = state.learn_from(wide, replace(prior, mode=_NARROW * prior.mode))
     of_wide, of_narrow = (
@@ -103,7 +107,8 @@ def average_by_evidence(
         if state.path.forms_hessian:
             narrow = state.learn(narrow.curvature.prior, narrow.precisions, narrow.power)
         fits.append(state.finish(narrow, tol))
-    return fits[0] if len(fits) == 1 else _mean(state, fits[0], fits[1])
+    fit = fits[0] if len(fits) == 1 else _mean(state, fits[0], fits[1])
+    return state.with_posterior(fit)
 
 
 def maximise_evidence(
@@ -111,9 +116,8 @@ def maximise_evidence(
 ) -> GroupFit:
     """The map with the precisions of the prior, or with learned ones near them."""
     state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
-    if learn:
-        return state.finish(state.learn(prior), tol)
-    return state.finish(state.held(prior), tol)
+    learned = state.learn(prior) if learn else state.held(prior)
+    return state.with_posterior(state.finish(learned, tol))
 
 
 def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
@@ -143,9 +147,9 @@ class EvidenceState:
 
     def __init__(self, rows: Rows, prior: GroupedGaussianPrior, tol: float, max_iter: int) -> None:
         self.rows = rows
+        self.centre = prior.centre
         self.structure = prior.structure
         self.likelihood = Likelihood(rows, prior.structure)
-        self.max_iter = max_iter
         self.least = SUM_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.path = PathSolver(self.likelihood, prior.centre, False, tol, max_iter)
         if self.path.forms_hessian:
@@ -155,8 +159,12 @@ class EvidenceState:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
             self.n_rounds_of_powers = 1
             self.path.tol = max(tol, _LOOSE_OF_ESTIMATES)
-            mass = self.likelihood.linearise(prior.centre, np.float64).moments.mass
-            self.chosen = _spread_by_mass(mass[: rows.n_classes])
+            self.chosen = _spread_by_mass(self.moments_of_centre.mass[: rows.n_classes])
+
+    @cached_property
+    def moments_of_centre(self) -> HessianMoments:
+        """Moments of the rows around the temperature map."""
+        return self.likelihood.linearise(self.centre, np.float64).moments
 
     def learn(
         self,
@@ -195,7 +203,7 @@ class EvidenceState:
         """The optimum to all digits, and what there is to say of it."""
         prior, precisions, power = learned.curvature.prior, learned.precisions, learned.power
         objective = self.objective(prior, precisions, power)
-        solution = minimise(objective, self.path.params, tol=tol, max_iter=self.max_iter)
+        solution = self.path.solve_to(objective, tol)
         self.path.linearise_at(solution.params)
         curvature = learned.curvature
         if self.path.forms_hessian or not learned.history:
@@ -206,11 +214,11 @@ class EvidenceState:
         return GroupFit(
             with_history(solution, learned.history),
             precisions,
-            power,
+            weights,
             curvature.effective_dof(precisions, power),
             evidence,
             log_hyperprior(precisions, prior.mode),
-            self.posterior(weights),
+            self.posterior(solution.params, weights) if self.path.forms_hessian else None,
         )
 
     @property
@@ -241,6 +249,12 @@ class EvidenceState:
         blocks = self._whole() if self.path.forms_hessian else self._sample(params, n)
         return Curvature(prior, blocks, params - prior.centre, at, self.least)
 
+    def with_posterior(self, fit: GroupFit) -> GroupFit:
+        """A fit whose posterior is known."""
+        if fit.posterior is not None:
+            return fit
+        return replace(fit, posterior=self.posterior(fit.solution.params, fit.weights))
+
     def _whole(self) -> tuple[Blocks, ...]:
         hessian = self.rows.total_weight * self.hessian[None]
         return (Blocks(hessian, np.arange(hessian.shape[1])[None]),)
@@ -248,14 +262,14 @@ class EvidenceState:
     def _sample(self, params: FloatArray, n: float) -> tuple[Blocks, ...]:
         share = 1.0 - 1.0 / self.rows.n_classes
         # A few digits will do for an estimate.
-        small = Likelihood(self.rows.as_float32(), self.structure)
-        of_classes = n / share * small.blocks_of_classes(params, self.chosen)
+        small = self.rows.as_float32()
+        of_classes = n / share * blocks_of_classes(small, self.structure, params, self.chosen)
         param_class = self.structure.param_class
         places = np.array([np.flatnonzero(param_class == j) for j in self.chosen])
         sample = Blocks(of_classes, places, share)
         if not isinstance(self.structure, Curved):
             return (sample,)
-        shared = self.likelihood.linearise(params, np.float64).moments.shared
+        shared = hessian_of_shared(small, self.structure, params)
         places = np.arange(len(param_class))[self.structure.shared]
         return sample, Blocks(n * shared[None], places[None])
 
@@ -263,13 +277,13 @@ class EvidenceState:
         """The whole Hessian of the summed loss, where it is formed, plus precisions (p,)."""
         return self.rows.total_weight * self.hessian + np.diag(weights)
 
-    def posterior(self, weights: FloatArray) -> Posterior:
-        """The Gaussian approximation at the last linearisation, with precisions (p,)."""
+    def posterior(self, params: FloatArray, weights: FloatArray) -> Posterior:
+        """The Gaussian approximation around an optimum, the last linearisation, with precisions."""
         if self.path.forms_hessian:
             covariance = np.linalg.inv(self.system(weights))
             return ExactPosterior(covariance.astype(np.float64, copy=False))
         n, base = self.rows.total_weight, self.structure
-        moments = self.likelihood.linearise(self.path.params, np.float64).moments
+        moments = self.likelihood.linearise(params, np.float64).moments
         if isinstance(base, Curved):
             # What classes share is determined by all rows; its spread is next to nothing.
             k, base = base.n_classes, base.base
@@ -312,11 +326,11 @@ def _mean(state: EvidenceState, wide: GroupFit, narrow: GroupFit) -> GroupFit:
     )
 
 
-def _mixed(wide: GroupFit, narrow: GroupFit, shares: FloatArray) -> Posterior:
-    """Moments of the mixture of two posteriors; without covariances, that of the weightier."""
+def _mixed(wide: GroupFit, narrow: GroupFit, shares: FloatArray) -> Posterior | None:
+    """Moments of the mixture of two posteriors, where covariances are known."""
     one, other = wide.posterior, narrow.posterior
     if not (isinstance(one, ExactPosterior) and isinstance(other, ExactPosterior)):
-        return one if shares[0] >= shares[1] else other
+        return None
     apart = wide.solution.params - narrow.solution.params
     covariance = shares[0] * one.covariance + shares[1] * other.covariance
     return ExactPosterior(covariance + float(shares.prod()) * np.outer(apart, apart))

@@ -8,12 +8,11 @@ from dircal._core.bayes.mixture import mix_with_uniform, shrink_row_mean, unifor
 from dircal._core.bayes.prior import GroupedGaussianPrior, curved_prior, full_prior, linear_prior
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows
-from dircal._core.model.objective import Likelihood
 from dircal._core.model.penalty import GROUPS, NO_SPREAD
 from dircal._core.model.statistics import curve_statistics
 from dircal._typing import FloatArray
 
-__all__ = ["MixedRows", "MixturePrior", "with_co_occurrence"]
+__all__ = ["MixedRows", "MixturePrior"]
 
 # Scores are not made flatter than this standard deviation within a row.
 _LEAST_SPREAD = 1.0
@@ -99,14 +98,6 @@ class MixturePrior:
         mixed = replace(clipped, transform=mixture)
         make = curved_prior if self.curved else linear_prior
         return MixedRows(mixed, make(k, self.mode, slope / read), read, weight, factor)
-
-
-def with_co_occurrence(mixed: MixedRows) -> MixedRows:
-    """With a prior that knows which classes compete in the rows, by the temperature map."""
-    prior = mixed.prior
-    likelihood = Likelihood(mixed.rows, prior.structure)
-    coupling = likelihood.linearise(prior.centre, np.float64).moments.coupling
-    return replace(mixed, prior=prior.with_coupling(coupling))
 
 
 @dataclass

@@ -129,7 +129,7 @@ class Curved:
         plain, statistics = self.split(scores)
         k, n_shared = self.n_classes, self.n_shared
         base = self.base.hessian_moments(proba, weight, plain)
-        shared = _flat(_pulled(proba, weight, statistics)) @ _flat(statistics).T
+        shared = self.hessian_of_shared(proba, weight, scores)
         variance = weight * proba * (1.0 - proba)
         own = statistics[len(statistics) - self.n_own :]
         coupling = np.zeros((k + 1, k + 1))
@@ -147,6 +147,13 @@ class Curved:
             np.append(base.mass, 0.0),
             shared.astype(np.float64),
         )
+
+    def hessian_of_shared(
+        self, proba: FloatArray, weight: FloatArray, scores: FloatArray
+    ) -> FloatArray:
+        """Hessian (s, s) in the shared coefficients alone."""
+        _, statistics = self.split(scores)
+        return _flat(_pulled(proba, weight, statistics)) @ _flat(statistics).T
 
     def features_of_class(self, j: int, scores: FloatArray) -> FloatArray:
         """Those of the base."""

@@ -33,7 +33,7 @@ from dircal._core.model.penalty import ParameterPenalty, Penalty, spread_and_sha
 from dircal._core.model.structure import Structure
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
-__all__ = ["Evaluation", "Likelihood", "Linearisation", "Objective"]
+__all__ = ["Evaluation", "Likelihood", "Linearisation", "Objective", "forward"]
 
 _Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
 """Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
@@ -113,10 +113,6 @@ class Likelihood:
     def last_params(self) -> FloatArray | None:
         """Where it was evaluated last, without a pass if it is asked again."""
         return None if self._last is None else self._last[0]
-
-    def blocks_of_classes(self, params: FloatArray, classes: IntArray) -> FloatArray:
-        """Hessian (c, q, q) in the parameters [W | b] of each of some classes alone."""
-        return self.rows.fold(partial(_blocks_of_classes, self.structure, params, classes))
 
 
 @dataclass(frozen=True)
@@ -257,7 +253,7 @@ def _feature_moments(chunk: Chunk) -> FeatureMoments:
     return FeatureMoments(scores @ weight, np.einsum("jm,jm,m->j", scores, scores, weight))
 
 
-def _forward(
+def forward(
     structure: Structure, params: FloatArray, chunk: Chunk
 ) -> tuple[AnyFloatArray, AnyFloatArray]:
     """Probabilities (k, m) of the map, and the loss (m,) of each row."""
@@ -281,17 +277,17 @@ def _summed(
 
 
 def _evaluate(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
-    return _summed(structure, chunk, *_forward(structure, params, chunk))
+    return _summed(structure, chunk, *forward(structure, params, chunk))
 
 
 def _evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
-    proba, losses = _forward(structure, params, chunk)
+    proba, losses = forward(structure, params, chunk)
     hessian = structure.hessian(proba, chunk.weight, chunk.scores)
     return replace(_summed(structure, chunk, proba, losses), hessian=hessian)
 
 
 def _linearise(structure: Structure, point: _Point, chunk: Chunk) -> Evaluation:
-    proba, losses = _forward(structure, point.params, chunk)
+    proba, losses = forward(structure, point.params, chunk)
     if chunk.memo is not None:
         chunk.once("linearised", point.token, lambda: _as_part(point, chunk, proba))
     return _summed(structure, chunk, proba, losses)
@@ -308,7 +304,7 @@ def _part(structure: Structure, point: _Point, chunk: Chunk) -> _Part:
     return chunk.once(
         "linearised",
         point.token,
-        lambda: _as_part(point, chunk, _forward(structure, point.params, chunk)[0]),
+        lambda: _as_part(point, chunk, forward(structure, point.params, chunk)[0]),
     )
 
 
@@ -327,19 +323,6 @@ def _hessian_product(
 def _moments(structure: Structure, point: _Point, chunk: Chunk) -> HessianMoments:
     scores, proba, weight = _part(structure, point, chunk)
     return structure.hessian_moments(proba, weight, scores)
-
-
-def _blocks_of_classes(
-    structure: Structure, params: FloatArray, classes: IntArray, chunk: Chunk
-) -> FloatArray:
-    proba, _ = _forward(structure, params, chunk)
-    picked = proba[classes]
-    variances = (picked * (1.0 - picked) * chunk.weight).astype(chunk.scores.dtype)
-    blocks = []
-    for j, variance in zip(classes, variances, strict=True):
-        features = structure.features_of_class(int(j), chunk.scores)
-        blocks.append((features * variance) @ features.T)
-    return np.array(blocks, dtype=np.float64)
 
 
 def _max_logit_change(structure: Structure, step: FloatArray, chunk: Chunk) -> Largest:

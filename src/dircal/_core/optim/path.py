@@ -12,7 +12,7 @@ from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty
 from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise
 from dircal._core.optim.separation import SEPARATION_RIDGE, solve
-from dircal._core.optim.steps import NewtonCholesky
+from dircal._core.optim.steps import NewtonCG, NewtonCholesky, NewtonSteps
 from dircal._typing import FloatArray
 
 __all__ = ["PathSolver", "order_of_path", "solve_path"]
@@ -79,6 +79,7 @@ class PathSolver:
         self.tol = tol
         self.max_iter = max_iter
         self.forms_hessian = forms_hessian(likelihood.structure.n_params)
+        self._products: NewtonCG | None = None
         self.linearise_at(params)
 
     def linearise_at(self, params: FloatArray) -> None:
@@ -90,19 +91,25 @@ class PathSolver:
     def solve(self, objective: Objective) -> Solution:
         """The optimum of another penalty, from where the last one was."""
         held = objective.with_ridge(SEPARATION_RIDGE) if self.separated else objective
-        steps = None
-        if self.forms_hessian:
-            assert self.likelihood.hessian is not None
-            steps = NewtonCholesky(held, held.add_penalty(self.likelihood.hessian))
-        found = minimise(
-            held,
-            self.params,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            steps=steps,
-            may_diverge=False,
-        )
+        found = self.solve_to(held, self.tol)
         # Where the rows were read last, so that the next penalty need not read them there again.
         last = self.likelihood.last_params
         self.params = found.params if last is None or not self.forms_hessian else last
         return replace(found, status=Status.SEPARATED) if self.separated else found
+
+    def solve_to(self, objective: Objective, tol: float) -> Solution:
+        """The optimum to ``tol``, from where the last one was and with what is known there."""
+        steps: NewtonSteps
+        if self.forms_hessian:
+            assert self.likelihood.hessian is not None
+            steps = NewtonCholesky(objective, objective.add_penalty(self.likelihood.hessian))
+        else:
+            steps = self._products = NewtonCG(objective, tol, self._products)
+        return minimise(
+            objective,
+            self.params,
+            tol=tol,
+            max_iter=self.max_iter,
+            steps=steps,
+            may_diverge=False,
+        )

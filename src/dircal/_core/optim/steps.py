@@ -181,14 +181,19 @@ def factorise(objective: ConvexObjective, hessian: FloatArray) -> _Linear:
 class NewtonCG:
     """Truncated Newton steps without a Hessian, in single precision where that will do.
 
-    Nocedal & Wright, section 7.1. ``tol`` is the decrease that may be neglected.
+    Nocedal & Wright, section 7.1. ``tol`` is the decrease that may be neglected. ``before`` are the
+    steps of the penalty before on a path, whose preconditioner serves for a while.
     """
 
-    def __init__(self, objective: LinearisedObjective, tol: float) -> None:
+    def __init__(
+        self, objective: LinearisedObjective, tol: float, before: "NewtonCG | None" = None
+    ) -> None:
         self.objective = objective
         self._negligible = tol
-        self._dtype: type[np.floating[Any]] = np.float32
+        self._dtype: type[np.floating[Any]] = np.float32 if before is None else before._dtype
         self._precondition: Preconditioner | SharedPreconditioner | None = None
+        if before is not None:
+            self._precondition = before._precondition
         self._predicted = np.inf
 
     def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
