@@ -54,8 +54,10 @@ _FIRST_TOLERANCE = 1e-2
 # Curvature that is estimated is not worth many rounds.
 _TOLERANCE_OF_ESTIMATES = 3e-2
 _ROUNDS_OF_ESTIMATES = 2
-# Classes whose blocks of the Hessian stand for all.
+# Classes whose blocks of the Hessian stand for all: fewer of them where blocks are large.
 _BLOCKS = 16
+_LEAST_BLOCKS = 4
+_ENTRIES_OF_BLOCKS = 1600
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
 _LOOSE_OF_ESTIMATES = 1e-5
@@ -64,6 +66,8 @@ _POWERS = (0.0, 0.5, 1.0)
 _ROUNDS_OF_POWERS = 2
 # A prior is averaged with one whose modes are so many times larger.
 _NARROW = 10.0
+# Before any row is seen, the narrow one is so many times as probable.
+_ODDS_OF_NARROW = 3.0
 # A prior that trails by so many nats has no part in the mean.
 _OUT_OF_THE_QUESTION = 12.0
 
@@ -97,15 +101,13 @@ def average_by_evidence(
     prior = prior.with_coupling(state.moments_of_centre.coupling)
     wide = state.learn(prior)
     narrow = state.learn_from(wide, replace(prior, mode=_NARROW * prior.mode))
-    of_wide, of_narrow = (
-        each.curvature.log_evidence(each.precisions, each.power) for each in (wide, narrow)
-    )
+    of_wide, of_narrow = wide.log_evidence, narrow.log_evidence
     fits = []
     if of_wide > of_narrow - _OUT_OF_THE_QUESTION:
         fits.append(state.finish(wide, tol))
     if of_narrow > of_wide - _OUT_OF_THE_QUESTION:
         if state.path.forms_hessian:
-            narrow = state.learn(narrow.curvature.prior, narrow.precisions, narrow.power)
+            narrow = state.learn(narrow.prior, narrow.precisions, narrow.power)
         fits.append(state.finish(narrow, tol))
     fit = fits[0] if len(fits) == 1 else _mean(state, fits[0], fits[1])
     return state.with_posterior(fit)
@@ -136,10 +138,17 @@ def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
 class _Learned:
     """Precisions (g,) and power, the curvature that they are best for, and steps until then."""
 
-    curvature: Curvature
+    prior: GroupedGaussianPrior
+    curvature: Curvature | None
     precisions: FloatArray
     power: float
     history: list[Iteration]
+
+    @property
+    def log_evidence(self) -> float:
+        """Up to a constant, by the curvature."""
+        assert self.curvature is not None
+        return self.curvature.log_evidence(self.precisions, self.power)
 
 
 class EvidenceState:
@@ -154,10 +163,10 @@ class EvidenceState:
         self.path = PathSolver(self.likelihood, prior.centre, False, tol, max_iter)
         if self.path.forms_hessian:
             self.n_rounds, self.tolerance = _ROUNDS, _TOLERANCE
-            self.n_rounds_of_powers = _ROUNDS_OF_POWERS
+            self.n_rounds_of_powers, self.inside_tolerance = _ROUNDS_OF_POWERS, 0.1 * _TOLERANCE
         else:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
-            self.n_rounds_of_powers = 1
+            self.n_rounds_of_powers, self.inside_tolerance = 1, _TOLERANCE_OF_ESTIMATES
             self.path.tol = max(tol, _LOOSE_OF_ESTIMATES)
             self.chosen = _spread_by_mass(self.moments_of_centre.mass[: rows.n_classes])
 
@@ -176,37 +185,38 @@ class EvidenceState:
         if precisions is None:
             precisions = np.maximum(prior.mode, self.least)
         history: list[Iteration] = []
-        inside = _FIRST_TOLERANCE
+        inside = max(_FIRST_TOLERANCE, self.tolerance)
         for turn in range(self.n_rounds):
             history += self.solve(prior, precisions, power).history
             last, curvature = precisions, self.curvature(prior, precisions, power)
             powers = _powers(prior) if turn < self.n_rounds_of_powers else (power,)
             precisions, power = _best(curvature, last, powers, inside)
-            inside = max(0.01 * inside, 0.1 * self.tolerance)
+            inside = max(0.01 * inside, self.inside_tolerance)
             if np.abs(np.log(precisions / last)).max() <= self.tolerance:
                 break
-        return _Learned(curvature, precisions, power, history)
+        return _Learned(prior, curvature, precisions, power, history)
 
     def learn_from(self, other: "_Learned", prior: GroupedGaussianPrior) -> "_Learned":
         """The best precisions of another prior for the curvature that is known."""
+        assert other.curvature is not None
         curvature = replace(other.curvature, prior=prior)
         start = np.maximum(prior.mode, self.least)
         precisions, power = _best(curvature, start, (other.power,), _FIRST_TOLERANCE)
-        return _Learned(curvature, precisions, power, [])
+        return _Learned(prior, curvature, precisions, power, [])
 
     def held(self, prior: GroupedGaussianPrior) -> "_Learned":
         """Precisions as the prior has them."""
         precisions = np.maximum(prior.mode, self.least)
-        return _Learned(self.curvature(prior, precisions, 0.0), precisions, 0.0, [])
+        return _Learned(prior, None, precisions, 0.0, [])
 
     def finish(self, learned: "_Learned", tol: float) -> GroupFit:
         """The optimum to all digits, and what there is to say of it."""
-        prior, precisions, power = learned.curvature.prior, learned.precisions, learned.power
+        prior, precisions, power = learned.prior, learned.precisions, learned.power
         objective = self.objective(prior, precisions, power)
         solution = self.path.solve_to(objective, tol)
         self.path.linearise_at(solution.params)
         curvature = learned.curvature
-        if self.path.forms_hessian or not learned.history:
+        if curvature is None or self.path.forms_hessian:
             curvature = self.curvature(prior, precisions, power)
         evidence = -self.rows.total_weight * solution.loss
         evidence -= 0.5 * curvature.log_determinant(precisions, power)
@@ -312,6 +322,7 @@ def _best(
 def _mean(state: EvidenceState, wide: GroupFit, narrow: GroupFit) -> GroupFit:
     """The mean of two fits, weighted by their evidence; what has no mean is the weightier one's."""
     scores = np.array([fit.log_evidence + fit.log_hyperprior for fit in (wide, narrow)])
+    scores += np.log([1.0, _ODDS_OF_NARROW]) - np.log(1.0 + _ODDS_OF_NARROW)
     shares = np.exp(scores - np.logaddexp(*scores))
     better = wide if shares[0] >= shares[1] else narrow
     params = shares[0] * wide.solution.params + shares[1] * narrow.solution.params
@@ -321,7 +332,7 @@ def _mean(state: EvidenceState, wide: GroupFit, narrow: GroupFit) -> GroupFit:
         better,
         solution=with_history(solution, (*wide.solution.history, *narrow.solution.history)),
         effective_dof=shares[0] * wide.effective_dof + shares[1] * narrow.effective_dof,
-        log_evidence=float(np.logaddexp(*scores) - np.log(2.0)),
+        log_evidence=float(np.logaddexp(*scores)),
         posterior=_mixed(wide, narrow, shares),
     )
 
@@ -338,7 +349,7 @@ def _mixed(wide: GroupFit, narrow: GroupFit, shares: FloatArray) -> Posterior | 
 
 def _spread_by_mass(mass: FloatArray) -> IntArray:
     """Some classes, from the rarest to the most frequent, whatever their order."""
-    n_chosen = min(_BLOCKS, len(mass))
+    n_chosen = min(max(_ENTRIES_OF_BLOCKS // len(mass), _LEAST_BLOCKS), _BLOCKS, len(mass))
     places = ((np.arange(n_chosen) + 0.5) * len(mass) / n_chosen).astype(np.intp)
     chosen: IntArray = np.argsort(mass, kind="stable")[places]
     return chosen
