@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logit
 from scipy.stats import chi2
 
+from dircal._terminal import printable
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, shifts_of_pairs
 
@@ -270,7 +271,7 @@ def _about_class(effect: ClassEffect) -> str:
     word = "over-estimated" if effect.shift < 0 else "under-estimated"
     observed = "" if effect.observed is None else f" (observed {effect.observed:.3f})"
     return (
-        f"{effect.label} is {word}: mean probability {effect.before:.3f} before, "
+        f"{_name(effect.label)} is {word}: mean probability {effect.before:.3f} before, "
         f"{effect.after:.3f} after{observed}."
     )
 
@@ -298,15 +299,16 @@ def _worth_telling(effects: Sequence[_Effect], sizes: list[float]) -> list[_Effe
 
 
 def _about_pair(pair: PairEffect, n_rows: float) -> str:
-    word, gains = ("sure", pair.second) if pair.shift > 0 else ("unsure", pair.leader)
+    leader, second = _name(pair.leader), _name(pair.second)
+    word, gains = ("sure", second) if pair.shift > 0 else ("unsure", leader)
     size = float(np.exp(abs(pair.shift)))
     factor = f"{size:.1f}" if size <= _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0f}"
     flipped = ""
     if pair.shift > 0 and pair.flipped > 0:
-        flipped = f"; {pair.flipped * n_rows:.0f} of them become {pair.second}"
+        flipped = f"; {pair.flipped * n_rows:.0f} of them become {second}"
     return (
-        f"Rows called {pair.leader} with {pair.second} second ({pair.share:.1%} of all) are too "
-        f"{word} of {pair.leader}: the odds move towards {gains} by a factor of {factor}{flipped}."
+        f"Rows called {leader} with {second} second ({pair.share:.1%} of all) are too "
+        f"{word} of {leader}: the odds move towards {gains} by a factor of {factor}{flipped}."
     )
 
 
@@ -337,5 +339,10 @@ def _about_temperature(comparison: TemperatureComparison) -> str:
 
 
 def _short(label: Any, width: int) -> str:
-    text = str(label)
+    text = _name(label)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _name(label: Any) -> str:
+    """A label in a line of text, to which nothing in it puts an end."""
+    return printable(str(label)).replace("\n", " ")
