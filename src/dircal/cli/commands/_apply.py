@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options, source_options
-from dircal.cli._output import check_output, print_answer
+from dircal.cli._output import (
+    check_output,
+    is_stdout,
+    name_of_output,
+    output_file,
+    print_answer,
+)
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import PredictionsFile
@@ -39,30 +45,42 @@ def command(
     columns stay as they are. Files of any size are read and written in chunks.
     """
     import dircal
-    from dircal._files import whole_file
-    from dircal._progress import Progress
-    from dircal.cli._predictions_file import open_file
-    from dircal.cli._selection import columns_of_map
-    from dircal.cli.tables import Change, kind_of
+    from dircal.cli._unchanged import unchanged
+    from dircal.cli.tables import kind_of
 
-    if kind_of(output) != kind_of(source.path):
+    if not is_stdout(output) and kind_of(output) != kind_of(source.path):
         raise ValueError(
             f"--output {str(output)!r} must be of the type of the input, {kind_of(source.path)}."
         )
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
+    with output_file(output, force=force) as temporary, unchanged(source.path):
+        count, names = _calibrate(calibrator, source, temporary, prefix, suffix)
+    document = {"output": output, "rows": count, "columns": names}
+    line = f"{count:,} rows calibrated, written to {name_of_output(output)}."
+    print_answer(as_json, document, line)
+
+
+def _calibrate(
+    calibrator: Any, source: "PredictionsFile", target: Path, prefix: str, suffix: str
+) -> tuple[int, list[str]]:
+    """Write the calibrated file; gives the number of its rows and the names of the columns."""
+    from dircal._progress import Progress
+    from dircal.cli._predictions_file import open_file
+    from dircal.cli._selection import columns_of_map
+    from dircal.cli._unchanged import changed
+    from dircal.cli.tables import Change
+
     with open_file(source) as table:
         columns = columns_of_map(table, source.columns, calibrator)
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
         rows = _Rows(calibrator, source, names)
-        with (
-            Progress("Calibrating", table.size, table.unit) as progress,
-            whole_file(output) as temporary,
-        ):
-            table.rewrite(temporary, Change(columns, added, rows.calibrated, progress.advance))
-    document = {"output": output, "rows": rows.count, "columns": added or names}
-    print_answer(as_json, document, f"{rows.count:,} rows calibrated, written to {output}.")
+        with Progress("Calibrating", table.size, table.unit) as progress:
+            table.rewrite(target, Change(columns, added, rows.calibrated, progress.advance))
+        if table.unit == "rows" and rows.count != table.size:
+            raise changed(source.path)
+    return rows.count, added or names
 
 
 class _Rows:

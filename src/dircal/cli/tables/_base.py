@@ -1,6 +1,7 @@
 """What every kind of file of predictions offers: columns with names, and rows in chunks."""
 
 import gzip
+import tempfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dircal._files import NO_ROOM
 from dircal._typing import AnyFloatArray, FloatArray, LabelArray
 
 __all__ = [
@@ -122,4 +124,14 @@ def reading(path: Path) -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{str(path)!r} is damaged or cut off ({error}). Write or copy it again."
+        ) from error
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        # Reading takes room only where something is unpacked.
+        raise OSError(
+            error.errno,
+            f"{error.strerror} in the folder for temporary files, where {str(path)!r} is unpacked "
+            "(set TMPDIR to a folder with more room)",
+            tempfile.gettempdir(),
         ) from error
