@@ -82,7 +82,7 @@ def test_no_room_names_the_file_and_nothing_else_does(tmp_path):
         with whole_file(tmp_path / "out"):
             raise OSError(*error)
 
-    with pytest.raises(OSError, match=r"No space left on device: '.*/out'"):
+    with pytest.raises(OSError, match=r"No space left on device: '.*out'"):
         write(errno.ENOSPC, "No space left on device")
     with pytest.raises(OSError, match="No space left on device: '/elsewhere'"):
         write(errno.ENOSPC, "No space left on device", "/elsewhere")
@@ -119,6 +119,8 @@ class TestAbandoned:
     @pytest.fixture
     def killed(self, tmp_path):
         """A process that was killed while it wrote."""
+        if os.name == "nt":
+            pytest.skip("there are no signals on Windows")
         code = (
             "import os, signal, sys; from dircal._files import whole_file\n"
             "with whole_file(sys.argv[1]) as temporary:\n"

@@ -7,6 +7,7 @@ import platform
 import re
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ __all__ = [
     "NO_ROOM",
     "WrittenFiles",
     "check_target",
+    "no_temporary_room",
     "remove_abandoned",
     "whole_file",
     "write_whole",
@@ -89,6 +91,16 @@ def _rename_to_new(temporary: Path, target: Path) -> bool:
             target.unlink()
             raise
     return True
+
+
+def no_temporary_room(error: OSError, what: str) -> OSError:
+    """An error that names the folder for temporary files, where something large goes on."""
+    return OSError(
+        error.errno,
+        f"{error.strerror} in the folder for temporary files, where {what} (set TMPDIR to a folder "
+        "with more room)",
+        tempfile.gettempdir(),
+    )
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

@@ -1,5 +1,6 @@
 """What reaches the terminal, and where output goes."""
 
+import errno
 import io
 import json
 import os
@@ -127,6 +128,15 @@ class TestMinus:
         found = run("export", "map.json", "--to", "python", "-o", "-")
         compile(found.stdout, "map.py", "exec")
         assert sorted(tmp_path.iterdir()) == there
+
+    def test_a_full_disk(self, run, fitted, monkeypatch):
+        def full(*_):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr("os.fsync", full)
+        told = run("apply", "map.json", "p.csv", "-o", "-", code=2).stderr
+        assert "where the output is written first (set TMPDIR to" in told
+        assert "Nothing was written." in told
 
     def test_an_error_prints_nothing(self, run, fitted, tmp_path):
         (tmp_path / "bad.csv").write_text("ant,bee,cow\n0.2,0.3,0.5\n0.2,0.3,nan\n")

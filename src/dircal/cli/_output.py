@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from dircal._files import check_target, remove_abandoned, whole_file
+from dircal._files import NO_ROOM, check_target, no_temporary_room, remove_abandoned, whole_file
 from dircal._terminal import OBEYED, printable
 
 __all__ = [
@@ -74,8 +74,13 @@ def output_file(path: Path, *, force: bool) -> Iterator[Path]:
     if is_stdout(path):
         with tempfile.TemporaryDirectory(prefix="dircal-") as folder:
             whole = Path(folder) / "output"
-            with whole_file(whole) as temporary:
-                yield temporary
+            try:
+                with whole_file(whole) as temporary:
+                    yield temporary
+            except OSError as error:
+                if error.errno not in NO_ROOM or error.filename != str(whole):
+                    raise
+                raise no_temporary_room(error, "the output is written first") from error
             _copy_to_stdout(whole)
         return
     remove_abandoned(check_target(path).parent)
@@ -93,9 +98,12 @@ def _copy_to_stdout(file: Path) -> None:
     if sys.stdout is None:
         raise ValueError("--output '-': there is no standard output. Name a file.")
     sys.stdout.flush()
-    with file.open("rb") as content:
-        shutil.copyfileobj(content, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+    try:
+        with file.open("rb") as content:
+            shutil.copyfileobj(content, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except KeyboardInterrupt as error:
+        raise click.ClickException("Stopped; what was printed is cut off.") from error
 
 
 @contextmanager

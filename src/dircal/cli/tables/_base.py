@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import tempfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dircal._files import NO_ROOM
+from dircal._files import NO_ROOM, no_temporary_room
 from dircal._typing import AnyFloatArray, FloatArray, LabelArray
 
 __all__ = [
@@ -153,9 +152,4 @@ def reading(path: Path) -> Iterator[None]:
         if error.errno not in NO_ROOM:
             raise
         # Reading takes room only where something is unpacked.
-        raise OSError(
-            error.errno,
-            f"{error.strerror} in the folder for temporary files, where {str(path)!r} is unpacked "
-            "(set TMPDIR to a folder with more room)",
-            tempfile.gettempdir(),
-        ) from error
+        raise no_temporary_room(error, f"{str(path)!r} is unpacked") from error
