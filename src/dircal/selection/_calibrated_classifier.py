@@ -1,13 +1,10 @@
 """A classifier together with the calibrator of its probabilities."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
@@ -15,26 +12,11 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
-from dircal.selection._scores import join_classes, known_classes, scores_of
-from dircal.selection._splits import (
-    Split,
-    check_cv,
-    deal_within_classes,
-    make_splits,
-    used_rows,
-)
-from dircal.selection._training import check_trainable, name_of_weight
-from dircal.validation import (
-    FITTING,
-    as_labels,
-    check_fit,
-    check_option,
-    check_weight,
-    class_indices,
-    classes_of_columns,
-    observed_classes,
-    show,
-)
+from dircal.selection._classifier_task import ClassifierTask
+from dircal.selection._scores import scores_of
+from dircal.selection._splits import check_cv, deal_within_classes, make_splits
+from dircal.selection._training import check_trainable
+from dircal.validation import FITTING, as_labels, check_option, check_weight, class_indices
 
 __all__ = ["CalibratedClassifier"]
 
@@ -169,7 +151,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
-        task = _Task(self.estimator, calibrator, X, labels, weight)
+        task = ClassifierTask(self.estimator, calibrator, X, labels, weight)
         if self.scheme == "prefit":
             pairs = [task.prefit()]
         else:
@@ -247,92 +229,3 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             several = get_tags(self.calibrator).classifier_tags.multi_class
             tags.classifier_tags.multi_class &= several
         return tags
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What is to be trained and calibrated, and on which rows."""
-
-    estimator: Any
-    calibrator: AbstractCalibrator
-    X: Any
-    labels: LabelArray
-    weight: FloatArray | None
-
-    @property
-    def used(self) -> npt.NDArray[np.intp]:
-        """Rows of positive weight."""
-        return used_rows(self.weight, len(self.labels))
-
-    def all_classes(self) -> LabelArray:
-        """Labels that occur, at least two of them, and those that the calibrator was told of."""
-        observed = observed_classes(self.labels[self.used])
-        if len(observed) < 2:
-            raise ValueError(
-                f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
-                "classes; pass rows of another one."
-            )
-        told = self.calibrator.classes
-        if told is None:
-            return observed
-        n_told = len(list(told))
-        return np.sort(classes_of_columns(observed, told, None, n_told, FITTING))
-
-    def prefit(self) -> tuple[Any, AbstractCalibrator]:
-        """The classifier as it is, and a calibrator fitted on all rows."""
-        known = known_classes(self.estimator)
-        if known is None:
-            classes = self.calibrator.classes
-        else:
-            classes = join_classes(known, self.labels[self.used])
-        scores = self._scores(self.estimator, self.used, classes)
-        return self.estimator, self._calibrate(scores, self.used, classes)
-
-    def pair(
-        self, training: npt.NDArray[np.intp], kept_back: npt.NDArray[np.intp], classes: LabelArray
-    ) -> tuple[Any, AbstractCalibrator]:
-        """A classifier trained on some rows, and a calibrator fitted on others."""
-        classifier = self._train(training)
-        scores = self._scores(classifier, kept_back, classes)
-        return classifier, self._calibrate(scores, kept_back, classes)
-
-    def out_of_fold(
-        self, splits: list[Split], classes: LabelArray
-    ) -> tuple[Any, AbstractCalibrator]:
-        """A classifier trained on all rows, and a calibrator of scores out of fold."""
-        parts = [self._scores(self._train(fit), kept, classes) for fit, kept in splits]
-        rows = np.concatenate([kept for _, kept in splits])
-        calibrator = self._calibrate(np.concatenate(parts), rows, classes)
-        return self._train(self.used), calibrator
-
-    def _train(self, rows: npt.NDArray[np.intp]) -> Any:
-        name = None if self.weight is None else name_of_weight(self.estimator)
-        options = {} if name is None else {name: self.weight[rows]}  # type: ignore[index]
-        return clone(self.estimator).fit(_safe_indexing(self.X, rows), self.labels[rows], **options)
-
-    def _scores(
-        self, classifier: Any, rows: npt.NDArray[np.intp], classes: Iterable[Any] | None
-    ) -> Any:
-        part = _safe_indexing(self.X, rows)
-        return scores_of(classifier, part, self.calibrator.input_scale, classes)
-
-    def _calibrate(
-        self,
-        scores: ArrayLike,
-        rows: npt.NDArray[np.intp],
-        classes: Iterable[Any] | None,
-    ) -> AbstractCalibrator:
-        weight = None if self.weight is None else self.weight[rows]
-        fitted: AbstractCalibrator = clone(self.calibrator)
-        data = check_fit(
-            scores,
-            self.labels[rows],
-            weight,
-            classes=classes,
-            input_scale=fitted.input_scale,
-            arguments=fitted._arguments,
-        )
-        fitted._fit_checked(data)
-        # Scores that nobody else has: they go when they have been explained.
-        fitted._complete_record()
-        return fitted
