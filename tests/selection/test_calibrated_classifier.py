@@ -15,7 +15,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneGroupOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -253,15 +252,6 @@ def test_weights_reach_both_and_zeros_drop_out(data, scheme):
     assert_array_equal(model.predict_proba(numbered), again.predict_proba(numbered))
     plain = clone(model).fit(numbered, y)
     assert not np.allclose(plain.predict_proba(numbered), model.predict_proba(numbered))
-
-
-@pytest.mark.parametrize("wrap", [lambda one: one, make_pipeline])
-def test_classifiers_without_weights_are_spared_them(data, wrap):
-    X, y = data
-    weight = np.random.default_rng(0).uniform(0, 2, 400)
-    neighbours = wrap(KNeighborsClassifier(20))
-    model = CalibratedClassifier(neighbours, TemperatureScaling()).fit(X, y, weight)
-    assert model.predict_proba(X).shape == (400, 3)
 
 
 def test_weights_reach_the_last_step_of_a_pipeline(data):

@@ -1,10 +1,11 @@
 """A classifier together with the calibrator of its probabilities."""
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, get_tags, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
@@ -13,9 +14,10 @@ from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
 from dircal.selection._classifier_task import ClassifierTask
+from dircal.selection._routing import is_ready, route, router_of
 from dircal.selection._scores import scores_of
-from dircal.selection._splits import check_cv, deal_within_classes, make_splits
-from dircal.selection._training import check_trainable
+from dircal.selection._splits import deal_within_classes, make_splits
+from dircal.selection._training import check_trainable, check_training_cv
 from dircal.validation import FITTING, as_labels, check_option, check_weight, class_indices
 
 __all__ = ["CalibratedClassifier"]
@@ -38,10 +40,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         a splitter of scikit-learn; or pairs of indices (rows to train on, rows to calibrate on).
         Not used with ``scheme="prefit"``.
     scheme : {"ensemble", "out_of_fold", "prefit"}, default="ensemble"
-        "ensemble": a classifier and a calibrator for each fold, probabilities averaged.
+        "ensemble": a classifier and a calibrator for each fold, probabilities averaged; every fold
+        keeps back two rows or more.
         "out_of_fold": one calibrator, fitted on the scores that each row got from the classifier
         of the fold that kept it back, and one classifier, trained on all rows.
-        "prefit": the classifier is ready; all rows calibrate.
+        "prefit": the classifier is ready; all rows calibrate. A `FrozenEstimator` of scikit-learn
+        is ready whatever the scheme.
+    n_jobs : int, optional
+        Classifiers that are trained at the same time, each in a process of its own; -1 for as many
+        as there are processors, None for one, or what `joblib.parallel_config` says.
 
     Attributes
     ----------
@@ -102,6 +109,9 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     n_features_in_: int
     feature_names_in_: LabelArray
 
+    # Groups are for the folds, which request them: see `get_metadata_routing`.
+    __metadata_request__fit: ClassVar = {"groups": UNUSED}
+
     def __init__(
         self,
         estimator: Any,
@@ -109,11 +119,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         *,
         cv: Any = 3,
         scheme: Literal["ensemble", "out_of_fold", "prefit"] = "ensemble",
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
         self.scheme = scheme
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -122,6 +134,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Train classifiers and fit calibrators on rows that they have not seen.
 
@@ -132,10 +145,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         y : array of shape (n_samples,)
             True labels.
         sample_weight : array of shape (n_samples,), optional
-            Weights, for the calibrators and for a classifier that takes them; of a pipeline, for
-            its last step. Rows of weight zero are dropped.
+            Weights, for the calibrators and for a classifier whose `fit` names them; of a pipeline,
+            for its last step. A classifier that does not get them is warned about. With
+            scikit-learn's metadata routing, for whoever requests them. Rows of weight zero are
+            dropped.
         groups : array of shape (n_samples,), optional
             Rows of one group are never in both parts of a fold.
+        **fit_params : dict
+            Anything else that the `fit` of the classifier takes, passed on with the rows that it
+            belongs to; with metadata routing, also what the splitter requests.
 
         Returns
         -------
@@ -143,23 +161,33 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             The fitted estimator.
         """
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
-        check_cv(self.cv)
-        if self.scheme != "prefit":
+        check_training_cv(self.cv)
+        if not is_ready(self):
             check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)._check_parameters()
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
-        task = ClassifierTask(self.estimator, calibrator, X, labels, weight)
-        if self.scheme == "prefit":
+        routed = route(self, weight, groups, fit_params)
+        task = ClassifierTask(
+            self.estimator, calibrator, X, labels, weight, routed.fit, self.n_jobs
+        )
+        if is_ready(self):
             pairs = [task.prefit()]
         else:
             classes = task.all_classes()
-            indices = class_indices(labels, classes)
-            splits = make_splits(self.cv, indices, task.used, deal_within_classes, groups)
+            splits = make_splits(
+                self.cv,
+                class_indices(labels, classes),
+                task.used,
+                deal_within_classes,
+                routed.groups,
+                X=X,
+                options=routed.split,
+            )
             if self.scheme == "ensemble":
-                pairs = [task.pair(*split, classes) for split in splits]
+                pairs = task.ensemble(splits, classes)
             else:
                 pairs = [task.out_of_fold(splits, classes)]
         # Folds that say the same say it once.
@@ -213,6 +241,17 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         proba = self.predict_proba(X)
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who gets what `fit` is given besides rows and labels, with scikit-learn's routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Requests of the model itself, whose weights go to the calibrators, of the classifier's
+            `fit`, and of the splitter's `split`; a number of folds requests `groups`.
+        """
+        return router_of(self)
 
     def _check_fitted(self) -> None:
         for i, member in enumerate(self.calibrators_):
