@@ -329,6 +329,8 @@ def test_clone_pickle_repeat_and_not_fitted(data):
     [
         ({"scheme": "cv"}, r"`scheme` must be one of 'ensemble', 'out_of_fold', 'prefit'"),
         ({"cv": 1}, r"`cv` must be a whole number of at least 2; got 1"),
+        ({"n_jobs": 0}, r"`n_jobs` must be None or a whole number other than 0; got 0"),
+        ({"n_jobs": "all"}, r"`n_jobs` must be None or a whole number .*; got 'all'.*-1"),
         ({"calibrator": "isotonic"}, r"`calibrator` must be a calibrator of dircal; got 'isot"),
     ],
 )

@@ -17,7 +17,7 @@ from dircal.selection._classifier_task import ClassifierTask
 from dircal.selection._routing import is_ready, route, router_of
 from dircal.selection._scores import scores_of
 from dircal.selection._splits import deal_within_classes, make_splits
-from dircal.selection._training import check_trainable, check_training_cv
+from dircal.selection._training import check_n_jobs, check_trainable, check_training_cv
 from dircal.validation import FITTING, as_labels, check_option, check_weight, class_indices
 
 __all__ = ["CalibratedClassifier"]
@@ -162,6 +162,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
         check_training_cv(self.cv)
+        check_n_jobs(self.n_jobs)
         if not is_ready(self):
             check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator

@@ -1,10 +1,11 @@
 """Whether a classifier can be trained, and its folds can calibrate it."""
 
+import numbers
 from collections.abc import Sequence
 
 from dircal.selection._splits import Split, check_cv
 
-__all__ = ["check_folds", "check_trainable", "check_training_cv"]
+__all__ = ["check_folds", "check_n_jobs", "check_trainable", "check_training_cv"]
 
 
 def check_trainable(classifier: object) -> None:
@@ -26,6 +27,16 @@ def check_training_cv(cv: object) -> None:
             "is ready needs no folds: CalibratedClassifier(estimator, scheme='prefit')."
         )
     check_cv(cv)
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Refuse what is no number of jobs; joblib says so only when work has begun."""
+    if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs != 0):
+        return
+    raise ValueError(
+        f"`n_jobs` must be None or a whole number other than 0; got {n_jobs!r}. Pass for example "
+        "2, or -1 for as many as there are processors."
+    )
 
 
 def check_folds(splits: Sequence[Split]) -> None:
