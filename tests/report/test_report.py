@@ -316,7 +316,7 @@ def test_the_default_is_the_automatic_choice(problem):
 @pytest.mark.parametrize(
     ("calibrator", "why"),
     [
-        (IdentityCalibrator(), "changes nothing"),
+        (IdentityCalibrator(), "stay as they are"),
         (OneVsRestCalibrator(BetaCalibrator()), "no linear map"),
         (CalibratorCV(DirichletCalibrator(), {"penalty": ["odir", "l2"]}), "average"),
     ],
