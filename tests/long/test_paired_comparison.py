@@ -16,6 +16,7 @@ from dircal import TemperatureScaling
 from dircal._core.stats.confidence import StudentisedMean, two_sided
 
 N_SETS = 10_000
+N_RESAMPLES = 2000
 # Sizes that are promised for 200 rows and more, at levels of 95 % and 99 %.
 ALLOWED = {0.05: (0.04, 0.06), 0.01: (0.007, 0.014)}
 # One row in a hundred decides these, or zeros of a forest do: 200 rows are not enough to tell.
@@ -129,7 +130,7 @@ def test_predictions_alike_are_told_apart_as_often_as_the_level_says(n, record):
     for i, (name, differences) in enumerate(cases().items()):
         rng = np.random.default_rng([n, i])
         drawn = [differences(n, rng) for _ in range(N_SETS)]
-        pvalues = np.array([two_sided([StudentisedMean(one)], 0.0) for one in drawn])
+        pvalues = np.array([two_sided([StudentisedMean(one, N_RESAMPLES)], 0.0) for one in drawn])
         plain = stats.ttest_1samp(np.array(drawn), 0.0, axis=1).pvalue
         seen = {alpha: np.mean(pvalues < alpha) for alpha in ALLOWED}
         held = all(low <= seen[alpha] <= high for alpha, (low, high) in ALLOWED.items())

@@ -59,7 +59,7 @@ class MeanDraws:
 
     def differences(self, other: "MeanDraws") -> list[ConfidenceDistribution]:
         """A difference of means is the mean of differences, which needs no draws."""
-        return [StudentisedMean(self.losses - other.losses)]
+        return [StudentisedMean(self.losses - other.losses, len(self.values))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,8 @@ def paired_comparison(
     level : float, default=0.95
         How often such intervals hold the true difference.
     n_resamples : int, default=2_000
-        Number of draws, at least 100; means of losses need none.
+        Number of draws, at least 100. Means of losses need none, but their p-values go no lower
+        either than one over it.
     random_state : int, numpy Generator or None, optional
         Seed of the draws.
     classes : array-like (k,), optional
@@ -116,11 +117,11 @@ def paired_comparison(
 
     with the values :math:`\theta_a^*` and :math:`\theta_b^*` of the measure on the drawn rows. For
     sums of absolute gaps the draws are shifted by their bias, once, which surrounds the difference
-    as measured, and twice, which surrounds it without bias; the interval holds both. The p-value
-    is never less than one over the number of draws.
+    as measured, and twice, which surrounds it without bias; the interval holds both.
 
     The p-value is one minus the level of the widest interval without zero: below 0.05 where the
-    interval of 95 % leaves zero out, up to a draw.
+    interval of 95 % leaves zero out, up to a draw. It is never less than one over the number of
+    draws.
 
     There are no sample weights, for the reason given in `confidence_interval`.
 
@@ -141,7 +142,7 @@ def paired_comparison(
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, y = world.sample(1000, random_state=0)
     >>> paired_comparison("log_loss", y, world.predict_proba(q), q, random_state=0)
-    <PairedComparison: log_loss of a less that of b -0.03...; p-value 1.2e-06, a has less>
+    <PairedComparison: log_loss of a less that of b -0.03...; p-value 0.0005, a has less>
     """
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)

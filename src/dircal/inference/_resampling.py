@@ -92,7 +92,7 @@ def difference_between(
     """The interval of a difference of two predictions; rows are drawn only where that is needed."""
     if measure.record.interval is IntervalRule.BCA:
         mine, others = (_losses(measure, one) for one in both)
-        return _difference([StudentisedMean(mine - others)], level)
+        return _difference([StudentisedMean(mine - others, n_resamples)], level)
     [draws], [draws_of_others] = draw_together([measure], both, n_resamples, rng)
     return difference_of(draws, draws_of_others, level)
 

@@ -65,12 +65,12 @@ def _share_below(draws: FloatArray, value: float) -> float:
     slack = SAME_SUM * max(1.0, abs(value))
     below = np.mean(draws < value - slack)
     share = below + 0.5 * (1.0 - below - np.mean(draws > value + slack))
-    return _as_sure_as(draws, float(share))
+    return _as_sure_as(len(draws), float(share))
 
 
-def _as_sure_as(draws: FloatArray, share: float) -> float:
+def _as_sure_as(n_draws: int, share: float) -> float:
     """No nearer to 0 or 1 than so many draws can tell."""
-    least = 1.0 / (2.0 * len(draws))
+    least = 1.0 / (2.0 * n_draws)
     return min(max(share, least), 1.0 - least)
 
 
@@ -105,7 +105,7 @@ class BCaBootstrap:
         """Undo the two corrections."""
         beyond = special.ndtri(_share_below(self.draws, value)) - self._bias
         share = special.ndtr(beyond / (1.0 + self._acceleration * beyond) - self._bias)
-        return _as_sure_as(self.draws, float(share))
+        return _as_sure_as(len(self.draws), float(share))
 
     def quantile(self, confidence: float) -> float:
         """A quantile of the draws."""
@@ -130,10 +130,12 @@ class StudentisedMean:
 
     is compared with Student's distribution of n - 1 degrees of freedom. Values with heavy tails
     have a skewness by chance, which would make the test liberal: it is shrunk by its standard
-    error, towards the t-test. One row alone tells nothing.
+    error, towards the t-test. One row alone tells nothing. No draws are needed, but nothing is
+    surer than ``n_draws`` of them would be: so far out no approximation is to be trusted.
     """
 
     values: FloatArray
+    n_draws: int
 
     @cached_property
     def _mean(self) -> float:
@@ -162,10 +164,11 @@ class StudentisedMean:
         if n < 2 or abs(gap) <= SAME_SUM * max(1.0, abs(value)):
             return 0.5
         if self._spread == 0.0:
-            return float(gap < 0.0)
+            return _as_sure_as(self.n_draws, float(gap < 0.0))
         skewness, ratio = self._skewness, gap / self._spread
         bent = ratio + skewness * ratio**2 / 3.0 + skewness**2 * ratio**3 / 27.0
-        return float(special.stdtr(n - 1, -np.sqrt(n) * (bent + skewness / (6.0 * n))))
+        share = special.stdtr(n - 1, -np.sqrt(n) * (bent + skewness / (6.0 * n)))
+        return _as_sure_as(self.n_draws, float(share))
 
     def quantile(self, confidence: float) -> float:
         """The transformation undone: it is a cube, but for a constant."""
@@ -225,13 +228,13 @@ class AbsoluteSumInversion:
         if value < 0.0:
             return 0.0
         if self.measured == 0.0:
-            return _as_sure_as(self.deviations, 1.0)
+            return _as_sure_as(len(self.deviations), 1.0)
         return self._at(value / self.measured)
 
     def quantile(self, confidence: float) -> float:
         """By halving, since more true error makes more measured error."""
         # No more confidence than there are draws to give it.
-        confidence = _as_sure_as(self.deviations, confidence)
+        confidence = _as_sure_as(len(self.deviations), confidence)
         if self.measured == 0.0 or self._at(0.0) >= confidence:
             return 0.0
         low, high = 0.0, 1.0
