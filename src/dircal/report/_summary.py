@@ -60,6 +60,7 @@ class MeasureSummary:
     difference_low: float | None
     difference_high: float | None
     pvalue: float | None
+    corrected: float | None
 
 
 @dataclass(frozen=True)
