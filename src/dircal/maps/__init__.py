@@ -29,6 +29,7 @@ from dircal.maps._record import (
     FittingRows,
     RowTotals,
     complete_record,
+    explain_nothing,
     explain_rows,
     start_record,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "ZeroLogit",
     "column_steps",
     "complete_record",
+    "explain_nothing",
     "explain_rows",
     "mean_of_maps",
     "start_record",

@@ -121,8 +121,10 @@ class Explanation:
         One for each pair of leading and second class that occurs.
     decisions_changed : float
         Part of the rows whose most probable class changes.
-    comparison : TemperatureComparison
-        The map against the best temperature map.
+    comparison : TemperatureComparison or None
+        The map against the best temperature map; None where nothing is corrected.
+    why_nothing : str
+        Why nothing is corrected; empty where something is.
 
     Notes
     -----
@@ -159,10 +161,13 @@ class Explanation:
     classes: tuple[ClassEffect, ...]
     pairs: tuple[PairEffect, ...]
     decisions_changed: float
-    comparison: TemperatureComparison
+    comparison: TemperatureComparison | None
+    why_nothing: str = ""
 
     def sentences(self) -> list[str]:
         """The explanation, a sentence a line."""
+        if self.comparison is None:
+            return [self.why_nothing]
         return [
             _about_confidence(self.comparison.temperature),
             *_caution(self.comparison),
@@ -195,6 +200,8 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
+        if self.comparison is None:
+            return self.why_nothing
         heading = f"What {self.name} corrects, on {self.rows} ({self.n_rows:.0f} rows):"
         return "\n".join([heading, *(f"- {s}" for s in self.sentences()), "", self.table()]).strip()
 

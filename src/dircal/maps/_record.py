@@ -17,6 +17,7 @@ __all__ = [
     "FittingRows",
     "RowTotals",
     "complete_record",
+    "explain_nothing",
     "explain_rows",
     "start_record",
 ]
@@ -123,6 +124,11 @@ def complete_record(
         likelihood_ratio=ratio,
     )
     return replace(record, effects=effects, comparison=comparison)
+
+
+def explain_nothing(name: str, why: str) -> Explanation:
+    """Of a map that changes no row, whichever rows these are."""
+    return Explanation(name, "any rows", 0.0, (), (), 0.0, None, why)
 
 
 def explain_rows(
