@@ -8,12 +8,7 @@ from dircal.maps._columns import Columns, Complement, ZeroLogit, column_steps
 from dircal.maps._composite import MeanOfMaps, OneVsRest, mean_of_maps
 from dircal.maps._curves import Interpolation, Lookup
 from dircal.maps._effects import Effects
-from dircal.maps._explanation import (
-    ClassEffect,
-    Explanation,
-    PairEffect,
-    TemperatureComparison,
-)
+from dircal.maps._explanation import Explanation
 from dircal.maps._links import LogOdds, Sigmoid, Softmax
 from dircal.maps._log import LogProbability, LogSoftmax, Normalise
 from dircal.maps._map import CalibrationMap
@@ -33,6 +28,7 @@ from dircal.maps._record import (
     explain_rows,
     start_record,
 )
+from dircal.maps._sentences import ClassEffect, PairEffect, TemperatureComparison
 from dircal.maps._step import AbstractStep
 
 __all__ = [

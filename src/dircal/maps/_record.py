@@ -10,7 +10,8 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, measure_effects
-from dircal.maps._explanation import Explanation, TemperatureComparison, make_explanation
+from dircal.maps._explanation import Explanation, make_explanation
+from dircal.maps._sentences import TemperatureComparison
 
 __all__ = [
     "FitRecord",
