@@ -23,10 +23,10 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
@@ -73,6 +73,12 @@ HEAVY := tests/common/test_exports.py tests/maps/test_new_calibrator.py $(addpre
 
 test-oldest: $(VENV)-oldest/.installed  ## run the tests with the oldest versions that are allowed
 	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest tests --numprocesses $(WORKERS) $(addprefix --ignore=,$(HEAVY))
+
+# Where other libraries meet ours: estimators, frames, tables, pictures, the command line.
+MEETING := $(addprefix tests/,calibrators cli io plots selection validation)
+
+test-oldest-quick: $(VENV)-oldest/.installed  ## the same, of the rooms where other libraries meet ours
+	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest $(MEETING) --numprocesses $(WORKERS)
 
 test-long: $(VENV)/.installed-dev  ## run the slow statistical guarantees and rewrite their table
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/long --numprocesses 0

@@ -42,6 +42,7 @@ OF_SEVERAL_MODULES = {
     "plots/test_every_display.py",
     "report/test_browser.py",
     "report/test_doors.py",
+    "selection/test_scikit_learn.py",
     "test_house.py",
 }
 ROOMS = sorted(
@@ -329,6 +330,17 @@ def test_the_oldest_versions_are_those_that_are_allowed():
     assert set(pinned) - set(bounds) == {"pyparsing"}
 
 
+def test_the_source_distribution_brings_what_its_tests_read():
+    """They run where it was unpacked; those of the experiments stay at home with them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    sdist = project["tool"]["hatch"]["build"]["targets"]["sdist"]
+    included = {path.removeprefix("/") for path in sdist["include"]}
+    assert all((ROOT / path).exists() for path in included)
+    assert {"src", "tests", "docs", "examples", "conftest.py", "pyproject.toml"} <= included
+    assert {"Makefile", "constraints.txt", "constraints-oldest.txt"} <= included
+    assert {".ci", ".github", ".pre-commit-config.yaml"} <= included
+
+
 def test_the_changelog_begins_with_what_moves():
     text = (ROOT / "CHANGELOG.md").read_text()
     assert (
@@ -347,6 +359,7 @@ def test_a_citation_names_this_version():
         ("README.md", {"demo", "test"}),
         ("docs/releasing.md", {"check", "dist", "test-oldest"}),
         (".github/workflows/ci.yml", {"check", "docs", "test", "test-bare", "test-oldest"}),
+        (".ci/run", {"check", "docs", "test-bare", "test-oldest-quick"}),
         (".pre-commit-config.yaml", {"check"}),
     ],
 )

@@ -6,7 +6,8 @@
     └── DircalWarning
         ├── ConvergenceWarning    the fit did not converge (also scikit-learn's ConvergenceWarning)
         ├── GridEdgeWarning       the best value of a search lies on the edge of its grid
-        └── RowSumWarning         rows were far enough from summing to one to be worth a look
+        ├── RowSumWarning         rows were far enough from summing to one to be worth a look
+        └── SampleWeightWarning   weights reached the calibrators, but not the classifier
 
 Invalid input raises a plain ``ValueError``, a call before ``fit`` scikit-learn's
 ``NotFittedError``.
@@ -18,7 +19,14 @@ from types import FrameType
 
 from sklearn import exceptions as sklearn_exceptions
 
-__all__ = ["ConvergenceWarning", "DircalWarning", "GridEdgeWarning", "RowSumWarning", "warn"]
+__all__ = [
+    "ConvergenceWarning",
+    "DircalWarning",
+    "GridEdgeWarning",
+    "RowSumWarning",
+    "SampleWeightWarning",
+    "warn",
+]
 
 
 class DircalWarning(UserWarning):
@@ -35,6 +43,10 @@ class GridEdgeWarning(DircalWarning):
 
 class RowSumWarning(DircalWarning):
     """Rows of probabilities were renormalised by more than rounding explains."""
+
+
+class SampleWeightWarning(DircalWarning):
+    """A classifier was trained without the weights that its calibrator got."""
 
 
 def warn(message: str, category: type[DircalWarning]) -> None:

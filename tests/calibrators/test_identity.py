@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
@@ -20,3 +21,16 @@ def test_columns_are_put_in_the_order_of_the_labels():
     identity = IdentityCalibrator(classes=["c", "a", "b"]).fit(X, ["a", "b"])
     assert identity.classes_.tolist() == ["a", "b", "c"]
     assert_allclose(identity.predict_proba(X), [[0.7, 0.1, 0.2], [0.3, 0.6, 0.1]])
+
+
+def test_it_says_that_nothing_is_corrected():
+    X = [[0.2, 0.8], [0.7, 0.3]]
+    identity = IdentityCalibrator().fit(X, ["no", "yes"])
+    for explanation in (identity.explain(), identity.explain(X)):
+        assert str(explanation) == "Nothing is corrected: the probabilities stay as they are."
+        assert explanation.sentences() == [str(explanation)]
+        assert explanation.table() == ""
+        assert explanation.decisions_changed == 0.0
+        assert explanation.to_dict()["classes"] == ()
+    with pytest.raises(ValueError, match="`X`"):
+        identity.explain([[0.2, 0.3, 0.5]])

@@ -3,10 +3,9 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
+import tempfile
 
 import numpy as np
 import pytest
@@ -151,8 +150,20 @@ def test_a_full_disk(good, run, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("os.fsync", full)
-    assert "No space left on device. Nothing was written." in good("map.json")
+    assert "No space left on device: 'map.json'. Nothing was written." in good("map.json")
     assert files_in(tmp_path) == ["p.csv"]
+
+
+def test_no_room_to_unpack(run, fitted, monkeypatch, animals):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    np.savez_compressed("p.npz", probs=animals[0])
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    told = run("apply", "map.json", "p.npz", "-o", "out.npz", code=2).stderr
+    assert "No space left on device" in told
+    assert "'p.npz' is unpacked (set TMPDIR" in told
+    assert tempfile.gettempdir() in told
 
 
 def test_not_enough_memory(good, monkeypatch):
@@ -181,30 +192,6 @@ def test_debug_shows_the_traceback(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
     assert "FileNotFoundError" in result.stderr
-
-
-def test_stopping_half_way_leaves_nothing(run, tmp_path):
-    (tmp_path / "g.csv").write_text(GOOD)
-    run("fit", "g.csv", "--label", "y", "--calibrator", "temperature", "-o", "map.json")
-    with (tmp_path / "p.csv").open("w") as file:
-        file.write("ant,bee\n")
-        file.writelines(["0.123456789,0.876543211\n"] * 3_000_000)
-    command = [sys.executable, "-m", "dircal", "apply", "map.json", "p.csv", "-o", "out.csv"]
-
-    def listen():
-        """A process in the background of a shell is deaf to it, and so would its children be."""
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    for sent in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
-        deadline = time.monotonic() + 300
-        while not list(tmp_path.glob(".out.csv.*")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(sent)
-        _, told = process.communicate(timeout=300)
-        assert told == "Error: Stopped; nothing was written.\n", sent
-        assert process.returncode == 2
-        assert files_in(tmp_path) == ["g.csv", "map.json", "p.csv"]
 
 
 def test_a_reader_that_goes_away_is_no_error(run, fitted):

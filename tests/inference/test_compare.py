@@ -140,7 +140,7 @@ def test_tables_and_frames(make_problem, monkeypatch):
     for library in ("pandas", "polars"):
         frame = table.to_frame(library)
         assert list(frame.columns) == list(columns)
-        assert frame.shape == (24, 9)
+        assert frame.shape == (24, 10)
     with pytest.raises(ValueError, match="`library` must be one of 'pandas', 'polars'"):
         table.to_frame("excel")
     monkeypatch.setitem(sys.modules, "polars", None)
@@ -150,7 +150,8 @@ def test_tables_and_frames(make_problem, monkeypatch):
         table.row("TemperatureScaling", "ece")
     lines = repr(table).splitlines()
     assert len(lines) == 25
-    assert lines[0].split() == ["calibrator", "measure", "value", "95", "%", "change", "p-value"]
+    head = "calibrator measure value without bias 95 % change p-value"
+    assert lines[0].split() == head.split()
     assert lines[2].startswith("uncalibrated")
     assert max(map(len, lines)) < 110
 
@@ -272,3 +273,19 @@ def test_calibrators_that_were_told_the_columns_are_believed(make_problem):
     others = {"a": TemperatureScaling(classes=names), "b": TemperatureScaling(classes=names[::-1])}
     with pytest.raises(ValueError, match="'b' has classes="):
         compare(others, scores, y, **options)
+
+
+def test_intervals_are_told_beside_the_value_that_they_are_of(make_problem):
+    rows = make_problem(0, n=300, k=3)
+    table = compare([TemperatureScaling()], rows.proba, rows.y, n_resamples=100, random_state=0)
+    for row in table:
+        if row.low is not None:
+            assert row.low <= row.corrected <= row.high
+        assert not row.is_corrected or row.measure.endswith("_ece")
+    lines = repr(table).splitlines()
+    assert "without bias" in lines[0]
+    [line] = [one for one in lines if one.startswith("uncalibrated  ") and "classwise_ece" in one]
+    corrected = table.row("uncalibrated", "classwise_ece").corrected
+    assert line.split()[3] == f"{corrected:.4f}"
+    few = compare([TemperatureScaling()], rows.proba, rows.y, measures=["log_loss"], random_state=0)
+    assert "without bias" not in repr(few)

@@ -2,6 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax, softmax
 
 from dircal import confidence_interval, metrics, paired_comparison
 
@@ -123,3 +124,40 @@ def test_errors_tell_the_two_apart(rows, name):
     given = {"prob_a": P, "prob_b": P} | {name: bad}
     with pytest.raises(ValueError, match=f"`{name}`"):
         paired_comparison("log_loss", y, **given)
+
+
+def alike(rng, n=200):
+    """Labels, and two predictions that miss their log-chances by as much, in other directions.
+
+    Accurate ones, as of networks: a few rows decide the log-loss, and tails are heavy.
+    """
+    log_truth = log_softmax(rng.normal(scale=10.5, size=(n, 10)), axis=1)
+    y = (log_truth + rng.gumbel(size=log_truth.shape)).argmax(axis=1)
+    noise = rng.normal(scale=1.5, size=(2, *log_truth.shape))
+    return y, *(softmax(log_truth + one, axis=1) for one in noise)
+
+
+def test_predictions_alike_are_told_apart_as_often_as_the_level_says():
+    pvalues = []
+    for seed in range(2000):
+        rng = np.random.default_rng([seed, 8])
+        y, a, b = alike(rng)
+        found = paired_comparison(
+            "log_loss", y, a, b, n_resamples=500, random_state=seed, classes=range(10)
+        )
+        pvalues.append(found.pvalue)
+    # The seeds are fixed; more of them are in tests/long.
+    assert 0.04 <= np.mean(np.array(pvalues) < 0.05) <= 0.06
+    assert 0.005 <= np.mean(np.array(pvalues) < 0.01) <= 0.015
+
+
+def test_one_row_tells_nothing(rows):
+    y, P = rows
+    found = comparison("log_loss", y[:1], P[:1], sharpened(P, 2)[:1], classes=range(3))
+    assert (found.low, found.high, found.pvalue) == (-np.inf, np.inf, 1.0)
+
+
+def test_rounding_is_no_difference(rows):
+    y, P = rows
+    again = P * (1 + 1e-15)
+    assert comparison("brier_score", y, P, again / again.sum(axis=1, keepdims=True)).pvalue > 0.9

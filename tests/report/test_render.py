@@ -39,6 +39,9 @@ def test_the_page_asks_for_nothing(report, report_of_many):
             assert not any(name.startswith("on") for name in attributes)
             assert attributes.get("href", "#").startswith("#")
         assert not re.search(r"https?://|url\(|@import", page)
+        [policy] = [one["content"] for _, one in elements.found if "http-equiv" in one]
+        for rule in ("default-src", "base-uri", "form-action"):
+            assert f"{rule} 'none'" in policy.split("; ")
 
 
 def test_ids_are_unique_and_links_lead_somewhere(report):

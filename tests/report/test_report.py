@@ -316,7 +316,7 @@ def test_the_default_is_the_automatic_choice(problem):
 @pytest.mark.parametrize(
     ("calibrator", "why"),
     [
-        (IdentityCalibrator(), "changes nothing"),
+        (IdentityCalibrator(), "stay as they are"),
         (OneVsRestCalibrator(BetaCalibrator()), "no linear map"),
         (CalibratorCV(DirichletCalibrator(), {"penalty": ["odir", "l2"]}), "average"),
     ],
@@ -398,3 +398,35 @@ def test_a_map_of_other_classes_is_refused(problem, make_problem):
         Report.from_predictions(problem.y, problem.proba, calibrators=fitted)
     with pytest.raises(ValueError, match="`calibrators` must be fitted on the classes"):
         Report.from_predictions(problem.y, problem.proba, calibrators=fitted, classes=range(4))
+
+
+# Temperature scaling has no finite optimum there, and says so.
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_one_label_are_no_ground_for_advice(problem, weighted):
+    weights = np.ones(len(problem.y)) if weighted else None
+    report = Report.from_predictions(
+        np.full(len(problem.y), 2),
+        problem.proba,
+        classes=range(4),
+        class_names=["ant", "bee", "cow", "dog"],
+        calibrators=TemperatureScaling(),
+        sample_weight=weights,
+        **FAST,
+    )
+    verdict = report.summary.verdict
+    assert verdict.effect == "no grounds"
+    assert "all rows belong to cow" in verdict.advice
+    page = report.to_html()
+    assert "Use Temp" not in page
+    assert 'class="num better"' not in page, "nothing is shown as an improvement"
+    assert repr(report).startswith("<Report: On 600 rows")
+
+
+def test_classes_are_counted_among_the_scored_rows(problem):
+    fitted, scored = np.arange(400), np.arange(400, 600)
+    data = Report.from_predictions(
+        problem.y, problem.proba, calibrators=TemperatureScaling(), cv=[(fitted, scored)], **FAST
+    ).summary.data
+    counts = np.bincount(problem.y[scored])
+    assert (data.largest, data.n_largest) == (str(counts.argmax()), counts.max())

@@ -83,10 +83,31 @@ def test_no_clear_difference_is_no_claim_about_the_fault(verdict_of, before, aft
 
 
 @pytest.mark.parametrize("loss", [(-0.2, -0.1), (0.1, 0.2)])
-def test_a_handful_of_rows_is_no_ground_for_advice(verdict_of, report, loss):
-    verdict = verdict_of(after={"loss": loss}, data=replace(report.summary.data, n_scored=5))
-    assert verdict.effect == "unclear"
-    assert "5 rows are too few to tell" in verdict.advice
+@pytest.mark.parametrize(
+    ("n", "n_largest", "words"),
+    [
+        (5, 2, "5 rows are too few to tell"),
+        (99, 30, "99 rows are too few to tell"),
+        (600, 600, "all rows belong to 2, and from one label nothing can be learned or tested"),
+        (20, 20, "all rows belong to 2"),
+        (600, 599, "only 1 row belongs to another class than 2"),
+        (600, 591, "only 9 rows belong to another class than 2"),
+    ],
+)
+def test_some_rows_are_no_ground_for_advice(verdict_of, report, loss, n, n_largest, words):
+    data = replace(report.summary.data, n_scored=n, largest="2", n_largest=n_largest)
+    verdict = verdict_of(before={"pvalues": (0.0, 0.0)}, after={"loss": loss}, data=data)
+    assert verdict.effect == "no grounds"
+    assert verdict.advice.startswith("No recommendation: ")
+    assert words in verdict.advice
+    assert (verdict.fault == "not tested") == (n == n_largest)
+    assert any("mean no more than that" in one for one in verdict.cautions) == (n == n_largest)
+
+
+def test_just_enough_rows_are_a_ground(verdict_of, report):
+    for n, n_largest in ((100, 50), (600, 590)):
+        data = replace(report.summary.data, n_scored=n, n_largest=n_largest)
+        assert verdict_of(data=data).effect == "better"
 
 
 def test_few_rows_and_absent_classes_are_said(verdict_of, report):

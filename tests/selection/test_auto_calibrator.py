@@ -39,6 +39,11 @@ def test_what_is_right_stays(calibrated):
     assert auto.choice_ == "IdentityCalibrator"
     assert_allclose(auto.predict_proba(q), q, rtol=1e-12)
     assert auto.probability_of_harm_ == 0.0
+    for explanation in (auto.explain(), auto.explain(q)):
+        assert explanation.sentences() == [str(explanation)]
+        assert str(explanation).startswith("Nothing needed correcting")
+    with pytest.raises(ValueError, match="the choice was IdentityCalibrator"):
+        auto.canonical_parameters()
 
 
 def test_one_temperature_is_found(calibrated):
@@ -129,7 +134,9 @@ def test_the_map_can_be_asked(make_problem):
     assert str(auto.explain()) == str(auto.calibrator_.explain())
     same = AutoCalibrator(calibrators=[IdentityCalibrator()]).fit(problem.proba, problem.y)
     with pytest.raises(ValueError, match=r"`calibrators` must lead to a linear map.*Identity"):
-        same.explain()
+        same.linear_parameters()
+    # There was nothing to choose from.
+    assert str(same.explain()).startswith("Nothing is corrected")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneGroupOut, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -255,15 +254,6 @@ def test_weights_reach_both_and_zeros_drop_out(data, scheme):
     assert not np.allclose(plain.predict_proba(numbered), model.predict_proba(numbered))
 
 
-@pytest.mark.parametrize("wrap", [lambda one: one, make_pipeline])
-def test_classifiers_without_weights_are_spared_them(data, wrap):
-    X, y = data
-    weight = np.random.default_rng(0).uniform(0, 2, 400)
-    neighbours = wrap(KNeighborsClassifier(20))
-    model = CalibratedClassifier(neighbours, TemperatureScaling()).fit(X, y, weight)
-    assert model.predict_proba(X).shape == (400, 3)
-
-
 def test_weights_reach_the_last_step_of_a_pipeline(data):
     X, y = data
     weight = np.random.default_rng(0).uniform(0, 2, 400)
@@ -339,6 +329,8 @@ def test_clone_pickle_repeat_and_not_fitted(data):
     [
         ({"scheme": "cv"}, r"`scheme` must be one of 'ensemble', 'out_of_fold', 'prefit'"),
         ({"cv": 1}, r"`cv` must be a whole number of at least 2; got 1"),
+        ({"n_jobs": 0}, r"`n_jobs` must be None or a whole number other than 0; got 0"),
+        ({"n_jobs": "all"}, r"`n_jobs` must be None or a whole number .*; got 'all'.*-1"),
         ({"calibrator": "isotonic"}, r"`calibrator` must be a calibrator of dircal; got 'isot"),
     ],
 )

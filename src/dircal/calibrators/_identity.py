@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dircal._typing import InputScale
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
-from dircal.maps import Normalise, Softmax
+from dircal.maps import Explanation, Normalise, Softmax, explain_nothing
 from dircal.validation import LabelledScores
 
 __all__ = ["IdentityCalibrator"]
@@ -61,3 +63,23 @@ class IdentityCalibrator(AbstractCalibrator):
     def _fit(self, data: LabelledScores) -> Fitted:
         del data
         return Fitted((Softmax() if self.input_scale == "logit" else Normalise(),))
+
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """That nothing is corrected.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes), optional
+            Rows as for any other calibrator; they are checked, and make no difference.
+
+        Returns
+        -------
+        explanation : Explanation
+            Without effects: print it to read it.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            self._check_scores(X)
+        return explain_nothing(
+            type(self).__name__, "Nothing is corrected: the probabilities stay as they are."
+        )

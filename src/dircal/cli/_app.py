@@ -27,7 +27,8 @@ _EPILOG = """\b
 Exit codes:
   0  done
   1  a gate of --fail-if has failed
-  2  bad input or usage, or stopped; nothing was written
+  2  bad input or usage, or stopped: one line on stderr, and no file was
+     written unless that line names it
 
 Example: dircal fit predictions.csv --label y -o map.json
 """
@@ -49,6 +50,10 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with told():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         with told(ctx):

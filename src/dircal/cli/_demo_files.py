@@ -8,9 +8,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
-from dircal._files import write_whole
 from dircal._typing import FloatArray, LabelArray
-from dircal.cli._output import check_output
+from dircal.cli._output import check_output, output_file
 
 __all__ = ["save_predictions"]
 
@@ -30,7 +29,8 @@ def save_predictions(folder: Path, *, force: bool) -> list[Path]:
         classifier.predict_proba(X_rest), y_rest, train_size=0.5, stratify=y_rest, random_state=0
     )
     for file, proba, labels in zip(files, parts[:2], parts[2:], strict=True):
-        write_whole(file, _as_csv(proba, labels).encode())
+        with output_file(file, force=force) as temporary:
+            temporary.write_bytes(_as_csv(proba, labels).encode())
     return files
 
 

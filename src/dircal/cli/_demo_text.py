@@ -9,7 +9,7 @@ from rich.text import Text
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, Report, TemperatureScaling
 from dircal.cli._demo import ClassifierResult
-from dircal.cli._output import show_chance
+from dircal.cli._output import output_file, show_chance
 from dircal.metrics import Table, measures_in
 
 __all__ = ["REPORT", "show_classifier", "show_introduction", "show_reading", "write_report"]
@@ -68,8 +68,15 @@ def show_reading(console: Console) -> None:
     )
 
 
-def write_report(console: Console, result: ClassifierResult, path: Path) -> None:
+def write_report(console: Console, result: ClassifierResult, path: Path, *, force: bool) -> None:
     """Write the report of one classifier and say where it is, or why it is nowhere."""
+    if path.exists() and not force:
+        console.print(
+            f"\n{path} is there already and stays as it is; pass --force to replace it by the "
+            f"report of {result.name}.",
+            highlight=False,
+        )
+        return
     report = Report.from_predictions(
         result.y_true,
         result.y_prob,
@@ -78,7 +85,8 @@ def write_report(console: Console, result: ClassifierResult, path: Path) -> None
         source="scikit-learn's load_digits",
     )
     try:
-        report.to_html(path)
+        with output_file(path, force=force) as temporary:
+            report.to_html(temporary)
     except (ModuleNotFoundError, OSError) as error:
         console.print(
             f"\nThe report of this classifier could not be written: {error}", markup=False

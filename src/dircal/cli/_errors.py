@@ -1,5 +1,6 @@
 """The one place where what goes wrong becomes a line on stderr and an exit code."""
 
+import io
 import os
 import signal
 import sys
@@ -7,13 +8,16 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 import click
 
-__all__ = ["BAD_INPUT", "DEBUG", "GATE_FAILED", "told"]
+from dircal._files import NO_ROOM, WrittenFiles
+from dircal._terminal import printable
+
+__all__ = ["BAD_INPUT", "DEBUG", "GATE_FAILED", "AskedToEnd", "told"]
 
 GATE_FAILED = 1
 BAD_INPUT = 2
@@ -21,50 +25,92 @@ BAD_INPUT = 2
 _BROKEN_PIPE = 141
 DEBUG = "dircal.debug"
 """Key of `click.Context.meta`: whether tracebacks are wanted."""
-_STOPPED = "Stopped; nothing was written."
+
+
+class AskedToEnd(KeyboardInterrupt):
+    """A request to end that reached this process alone, other than Ctrl-C on a terminal."""
 
 
 @contextmanager
-def told(context: click.Context) -> Iterator[None]:
+def told(context: click.Context | None = None) -> Iterator[None]:
     """Run a command; whatever it raises is told in one line, warnings as well."""
-    try:
-        with _warnings_on_stderr(), _sigterm_interrupts():
-            yield
-    except (click.exceptions.Exit, click.UsageError):
-        raise
-    except click.ClickException as error:
-        _leave(context, error, error.format_message())
-    except BrokenPipeError as error:
-        # Otherwise Python complains once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(_BROKEN_PIPE) from error
-    except (KeyboardInterrupt, click.Abort) as error:
-        _leave(context, error, _STOPPED)
-    except Exception as error:
-        _leave(context, error, _line_about(error))
+    _write_any_character()
+    with WrittenFiles() as written:
+        try:
+            with _warnings_on_stderr(), _requests_interrupt():
+                yield
+        except click.exceptions.Exit:
+            raise
+        except click.UsageError as error:
+            message = error.format_message()
+            if printable(message) == message:
+                raise
+            raise click.UsageError(printable(message), error.ctx) from error
+        except click.ClickException as error:
+            _leave(context, error, error.format_message())
+        except BrokenPipeError as error:
+            _forget_stdout()
+            raise click.exceptions.Exit(_BROKEN_PIPE) from error
+        except (KeyboardInterrupt, click.Abort) as error:
+            _leave(context, error, f"Stopped; {_what_was_written(written)}.")
+        except Exception as error:
+            _leave(context, error, _line_about(error, written))
 
 
-def _leave(context: click.Context, error: BaseException, message: str) -> None:
-    if context.meta.get(DEBUG):
+def _leave(context: click.Context | None, error: BaseException, message: str) -> None:
+    if context is not None and context.meta.get(DEBUG):
         traceback.print_exception(error)
-    click.echo(f"Error: {_one_line(message)}", err=True)
+    _tell(f"Error: {message}")
     raise click.exceptions.Exit(BAD_INPUT) from error
 
 
-def _line_about(error: Exception) -> str:
+def _tell(message: str) -> None:
+    """One line on stderr, if anybody can be told."""
+    with suppress(OSError):
+        click.echo(printable(" ".join(message.split())), err=True)
+
+
+def _line_about(error: Exception, written: WrittenFiles) -> str:
     if isinstance(error, MemoryError):
         return f"Not enough memory. {error}"
     if isinstance(error, OSError) and error.strerror is not None:
         where = "" if error.filename is None else f": {str(error.filename)!r}"
-        return f"{error.strerror}{where}. Nothing was written."
+        what = _what_was_written(written)
+        end = f" {what[0].upper()}{what[1:]}."
+        # Whatever else can be full is named by those who write to it.
+        if error.filename is None and error.errno in NO_ROOM:
+            _forget_stdout()
+            where = ": standard output, which is cut off"
+            end = end if written.names() else ""
+        return f"{error.strerror}{where}.{end}"
     if isinstance(error, ValueError | OSError | ImportError):
         return str(error)
     kind = type(error).__name__
     return f"This is a bug of dircal: {kind}: {error}. Please report it with the output of --debug."
 
 
-def _one_line(message: str) -> str:
-    return " ".join(message.split())
+def _what_was_written(written: WrittenFiles) -> str:
+    names = written.names()
+    if not names:
+        return "nothing was written"
+    verb = "is" if len(names) == 1 else "are"
+    return f"{', '.join(map(repr, names))} {verb} written and whole"
+
+
+def _forget_stdout() -> None:
+    """What waits for a reader that is gone, or on a device that is full, goes nowhere.
+
+    Otherwise Python would complain once more, and with another exit code, when it ends.
+    """
+    with suppress(OSError, AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_any_character() -> None:
+    """Characters that a terminal does not know are written as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager
@@ -77,7 +123,7 @@ def _warnings_on_stderr() -> Iterator[None]:
         key = category.__name__ if category.__name__ == "RowSumWarning" else str(message)
         if category.__module__.startswith("dircal.") and key not in shown:
             shown.add(key)
-            click.echo(f"Warning: {_one_line(str(message))}", err=True)
+            _tell(f"Warning: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -86,17 +132,24 @@ def _warnings_on_stderr() -> Iterator[None]:
 
 
 @contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """A polite request to end cleans up like Ctrl-C does."""
+def _requests_interrupt() -> Iterator[None]:
+    """Polite requests to end, and a terminal that is closed, clean up like Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    # What is ignored, as by nohup, stays so.
+    named = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    heard = [n for n in named if n and signal.getsignal(n) not in (signal.SIG_IGN, None)]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        # They come in twos and threes, and the next must not disturb the cleaning up.
+        for one in heard:
+            signal.signal(one, signal.SIG_IGN)
+        raise AskedToEnd
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in heard}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

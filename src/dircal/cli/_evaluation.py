@@ -73,7 +73,12 @@ class Evaluation:
             "classes": self.classes,
             "level": LEVEL,
             "measures": {
-                one.measure: {"value": one.value, "low": one.low, "high": one.high}
+                one.measure: {
+                    "value": one.value,
+                    "corrected": one.corrected,
+                    "low": one.low,
+                    "high": one.high,
+                }
                 for one in self.measures
             },
             "tests": tests,

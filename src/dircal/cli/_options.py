@@ -44,6 +44,7 @@ def common_options(command: _F) -> _F:
 
 def output_options(what: str) -> Callable[[_F], _F]:
     """``-o`` and ``--force``."""
+    what = f"{what} A minus (-) prints it."
 
     def add(command: _F) -> _F:
         output = click.option("-o", "--output", required=True, type=FILE, help=what)

@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,12 +13,16 @@ from typing import Any
 import click
 import numpy as np
 
-from dircal._files import check_target
+from dircal._files import NO_ROOM, check_target, no_temporary_room, remove_abandoned, whole_file
+from dircal._terminal import OBEYED, printable
 
 __all__ = [
     "busy",
     "check_output",
+    "is_stdout",
     "make_console",
+    "name_of_output",
+    "output_file",
     "print_answer",
     "print_json",
     "print_lines",
@@ -27,8 +34,20 @@ __all__ = [
 _WIDTH = 120
 
 
+def is_stdout(output: Path) -> bool:
+    """Whether the output is ``-``: what would be in a file is printed, and the answer on stderr."""
+    return output == Path("-")
+
+
+def name_of_output(output: Path) -> str:
+    """The output in a sentence."""
+    return "standard output" if is_stdout(output) else str(output)
+
+
 def check_output(path: Path, *, force: bool, inputs: Sequence[Path]) -> None:
     """Refuse, before any work, an output that could not be written at the end."""
+    if is_stdout(path):
+        return
     target = check_target(path)
     for source in inputs:
         if target == Path(os.path.realpath(source)):
@@ -47,6 +66,47 @@ def check_output(path: Path, *, force: bool, inputs: Sequence[Path]) -> None:
 
 
 @contextmanager
+def output_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A name to write to, which becomes the output at the end, whole or not at all.
+
+    What commands that were killed have left in its folder goes first: it may be large.
+    """
+    if is_stdout(path):
+        with tempfile.TemporaryDirectory(prefix="dircal-") as folder:
+            whole = Path(folder) / "output"
+            try:
+                with whole_file(whole) as temporary:
+                    yield temporary
+            except OSError as error:
+                if error.errno not in NO_ROOM or error.filename != str(whole):
+                    raise
+                raise no_temporary_room(error, "the output is written first") from error
+            _copy_to_stdout(whole)
+        return
+    remove_abandoned(check_target(path).parent)
+    try:
+        with whole_file(path, replace=force) as temporary:
+            yield temporary
+    except FileExistsError as error:
+        raise FileExistsError(
+            f"--output {str(path)!r} came into being while the command ran, and was not replaced. "
+            "Name another file, or pass --force."
+        ) from error
+
+
+def _copy_to_stdout(file: Path) -> None:
+    if sys.stdout is None:
+        raise ValueError("--output '-': there is no standard output. Name a file.")
+    sys.stdout.flush()
+    try:
+        with file.open("rb") as content:
+            shutil.copyfileobj(content, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except KeyboardInterrupt as error:
+        raise click.ClickException("Stopped; what was printed is cut off.") from error
+
+
+@contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a person who is watching that work goes on which cannot say how far it is."""
     console = make_console(stderr=True)
@@ -55,16 +115,28 @@ def busy(what: str) -> Iterator[None]:
 
 
 def print_answer(as_json: bool, document: dict[str, Any], *lines: str) -> None:
-    """What a command has done, for machines or for people."""
+    """What a command has done, for machines or for people.
+
+    Where the output itself is printed, this goes to stderr.
+    """
+    aside = is_stdout(Path(document.get("output", "")))
     if as_json:
-        print_json(document)
+        print_json(document, stderr=aside)
     else:
-        print_lines(lines)
+        print_lines(lines, stderr=aside)
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_json(document: dict[str, Any], *, stderr: bool = False) -> None:
     """One JSON object; what is no number is null."""
-    click.echo(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    plain = _plain(document)
+    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    text = OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    stream = sys.stderr if stderr else sys.stdout
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(plain, indent=2, allow_nan=False)
+    click.echo(text, err=stderr)
 
 
 def _plain(value: Any) -> Any:
@@ -85,13 +157,13 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) else str(_plain(key))
 
 
-def print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
     """Sentences, folded to the width of the screen."""
     from rich.text import Text
 
-    console = _console()
+    console = _console(stderr=stderr)
     for line in lines:
-        console.print(Text(line))
+        console.print(Text(printable(line)))
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> None:
@@ -101,15 +173,19 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, texts: in
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for i, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if i < texts else "right", overflow="fold")
+        table.add_column(
+            Text(printable(name)), justify="left" if i < texts else "right", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     _console().print(table)
 
 
-def _console() -> Any:
-    console = make_console(highlight=False)
-    return console if console.is_terminal else make_console(highlight=False, width=_WIDTH)
+def _console(*, stderr: bool = False) -> Any:
+    console = make_console(highlight=False, stderr=stderr)
+    if console.is_terminal:
+        return console
+    return make_console(highlight=False, stderr=stderr, width=_WIDTH)
 
 
 def make_console(**options: Any) -> Any:

@@ -11,6 +11,7 @@ from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.cli._selection import column_called, columns_of_classes
+from dircal.cli._unchanged import changed, unchanged
 from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
 from dircal.exceptions import DircalWarning, warn
 from dircal.metrics import Predictions
@@ -78,7 +79,7 @@ def open_file(source: PredictionsFile) -> AbstractTable:
 
 def read_rows(source: PredictionsFile) -> FileRows:
     """Labels first, since they tell which columns are the scores, then the scores."""
-    with open_file(source) as table:
+    with unchanged(source.path), open_file(source) as table:
         aside = []
         is_array = table.score_columns is not None
         if is_array and source.label.endswith(".npy") and source.label not in table.names:
@@ -130,7 +131,8 @@ def _read_labels(table: AbstractTable, column: int) -> LabelArray:
 def _labels_beside(path: Path, table: AbstractTable) -> LabelArray:
     from dircal.cli.tables._arrays import read_labels
 
-    labels = read_labels(path)
+    with unchanged(path):
+        labels = read_labels(path)
     if len(labels) != table.size:
         raise ValueError(
             f"{str(path)!r} has {len(labels)} labels, but {str(table.path)!r} has {table.size} "
@@ -160,7 +162,7 @@ def _read_numbers(
             progress.advance(chunk.advance)
     scores = np.concatenate(parts)
     if len(scores) != n_rows:
-        raise ValueError(f"{str(table.path)!r} changed while it was read. Run the command again.")
+        raise changed(table.path)
     return scores, partial(_place, table, columns)
 
 

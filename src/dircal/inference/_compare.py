@@ -33,6 +33,9 @@ from dircal.validation import check_fit, check_option, check_random_state
 
 __all__ = ["Comparison", "ComparisonRow", "compare"]
 
+WITHOUT_BIAS = "without bias"
+"""Above the values that intervals are of, where these are not the measured ones."""
+
 
 @dataclass(frozen=True)
 class ComparisonRow:
@@ -54,6 +57,9 @@ class ComparisonRow:
         Ends of the interval of the difference; None without calibration.
     pvalue : float or None
         Of the hypothesis that calibration makes no difference.
+    corrected : float or None
+        The value that the interval is one of: without what chance adds to absolute gaps; the
+        value itself for other measures.
     """
 
     calibrator: str
@@ -65,6 +71,12 @@ class ComparisonRow:
     difference_low: float | None = None
     difference_high: float | None = None
     pvalue: float | None = None
+    corrected: float | None = None
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the interval is one of another number than the value."""
+        return self.corrected is not None and self.corrected != self.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +140,16 @@ class Comparison:
         width = max(len(row.calibrator) for row in self.table)
         longest = max(len(row.measure) for row in self.table)
         percent = f"{100 * self.level:g} %"
-        head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  {percent:>18}  "
+        # Chance makes calibration errors too large; intervals are of what is left without it.
+        extra = any(row.is_corrected for row in self.table)
+        head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  "
+        head += f"{WITHOUT_BIAS}  {percent:>18}  " if extra else f"{percent:>18}  "
         lines = [head + f"{'change':>9}  p-value"]
         for row in self.table:
             line = f"{row.calibrator:{width}}  {row.measure:{longest}}  "
-            line += f"{show_number(row.value):>8}  {show_range(row.low, row.high):>18}"
+            line += f"{show_number(row.value):>8}  "
+            line += f"{show_corrected(row):>{len(WITHOUT_BIAS)}}  " if extra else ""
+            line += f"{show_range(row.low, row.high):>18}"
             if row.calibrator != UNCALIBRATED:
                 chance = "" if row.pvalue is None else f"{row.pvalue:.2g}"
                 line += f"  {show_number(row.difference):>9}  {chance}"
@@ -267,7 +284,7 @@ def tabulate_measures(
             row = ComparisonRow(name, measure.label, value, value - start)
             if mine is not None:
                 found = range_of(mine, value, level)
-                row = replace(row, low=found.low, high=found.high)
+                row = replace(row, low=found.low, high=found.high, corrected=found.corrected)
             if mine is not None and others is not None and name != UNCALIBRATED:
                 change = difference_of(mine, others, level)
                 row = replace(
@@ -300,6 +317,11 @@ def _check_measures(measures: Any) -> list[ChosenMeasure]:
 def show_number(value: float) -> str:
     """A number in few characters, however small."""
     return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"
+
+
+def show_corrected(row: ComparisonRow) -> str:
+    """The value that the interval is one of; nothing where it is the measured one."""
+    return show_number(row.corrected) if row.is_corrected and row.corrected is not None else ""
 
 
 def show_range(low: float | None, high: float | None) -> str:

@@ -26,7 +26,8 @@ class ConfidenceInterval:
     low, high : float
         Ends of the interval.
     corrected : float
-        The estimate without what chance adds to absolute gaps; the same for other measures.
+        The value that the interval is one of: the estimate without what chance adds to absolute
+        gaps; the same for other measures.
     level : float
         How often such intervals hold the true value.
     measure : str
@@ -45,9 +46,10 @@ class ConfidenceInterval:
 
     def __repr__(self) -> str:
         estimate, corrected = f"{self.estimate:.3g}", f"{self.corrected:.3g}"
-        unbiased = "" if estimate == corrected else f" (without bias {corrected})"
+        # The interval is one of the value without bias, and is told beside it.
+        unbiased = "" if estimate == corrected else f"without bias {corrected}, "
         return (
-            f"<ConfidenceInterval: {self.measure} {estimate}{unbiased} on {self.n_samples:,} rows; "
+            f"<ConfidenceInterval: {self.measure} {estimate} on {self.n_samples:,} rows; {unbiased}"
             f"{100 * self.level:g} %: {self.low:.3g} to {self.high:.3g}>"
         )
 
@@ -143,7 +145,7 @@ def confidence_interval(
     >>> confidence_interval("log_loss", y, q, random_state=0)
     <ConfidenceInterval: log_loss 0.44 on 1,000 rows; 95 %: 0.4... to 0.4...>
     >>> confidence_interval("confidence_ece", y, q, random_state=0)
-    <ConfidenceInterval: confidence_ece 0.0... (without bias 0.0...) on 1,000 rows; 95 %: ...>
+    <ConfidenceInterval: confidence_ece 0.0... on 1,000 rows; without bias 0.0..., 95 %: ...>
     """
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)

@@ -11,6 +11,7 @@ from dircal._core.stats.confidence import (
     BCaBootstrap,
     BiasShiftedBootstrap,
     ConfidenceDistribution,
+    StudentisedMean,
 )
 from dircal._typing import FloatArray
 from dircal.metrics import IntervalRule, Summed
@@ -57,8 +58,8 @@ class MeanDraws:
         return value
 
     def differences(self, other: "MeanDraws") -> list[ConfidenceDistribution]:
-        """A difference of means is the mean of differences."""
-        return [BCaBootstrap(self.values - other.values, self.losses - other.losses)]
+        """A difference of means is the mean of differences, which needs no draws."""
+        return [StudentisedMean(self.losses - other.losses, len(self.values))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
-from dircal.inference._resampling import difference_of, draw_together
+from dircal.inference._resampling import difference_between
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -81,7 +81,8 @@ def paired_comparison(
     level : float, default=0.95
         How often such intervals hold the true difference.
     n_resamples : int, default=2_000
-        Number of draws, at least 100.
+        Number of draws, at least 100. Means of losses need none, but their p-values go no lower
+        either than one over it.
     random_state : int, numpy Generator or None, optional
         Seed of the draws.
     classes : array-like (k,), optional
@@ -95,23 +96,45 @@ def paired_comparison(
 
     Notes
     -----
-    Each draw of rows serves both predictions, so what is hard for both cancels:
+    *Means of what rows lose* (`accuracy`, `error_rate`, `log_loss`, `brier_score`): the paired
+    t-test of the differences :math:`d_i` of the rows, corrected for skewness [1]_. With their mean
+    :math:`\bar d`, standard deviation s and skewness :math:`\gamma`, a true difference
+    :math:`\delta` is judged by :math:`W = (\bar d - \delta) / s`, and
+
+    .. math:: \sqrt n \left(W + \frac{\gamma W^2}{3} + \frac{\gamma^2 W^3}{27}
+        + \frac{\gamma}{6 n}\right)
+
+    is compared with Student's distribution of n - 1 degrees of freedom. The skewness is shrunk,
+    :math:`\gamma` = skewness :math:`\cdot \max(0, 1 - 8 v / \text{skewness}^2)` with its sampling
+    variance v: that of a heavy tail is mostly chance. In simulations with 200 rows, two
+    predictions that are alike were told apart 4 to 6 times of 100 at a level of 95 % and 0.7 to
+    1.4 times at 99 %, and up to 9 and 4 times where one row in a hundred decides the loss; with
+    1000 rows 4 to 6 and 0.7 to 1.4 times in all of them.
+
+    *Everything else*: each draw of rows serves both predictions, so what is hard for both cancels:
 
     .. math:: \delta^* = \theta_a^* - \theta_b^*
 
     with the values :math:`\theta_a^*` and :math:`\theta_b^*` of the measure on the drawn rows. For
-    means of losses the interval of `confidence_interval` is taken of the differences of the rows.
-    For sums of absolute gaps the draws are shifted by their bias, once, which surrounds the
-    difference as measured, and twice, which surrounds it without bias; the interval holds both.
+    sums of absolute gaps the draws are shifted by their bias, once, which surrounds the difference
+    as measured, and twice, which surrounds it without bias; the interval holds both.
+
     The p-value is one minus the level of the widest interval without zero: below 0.05 where the
     interval of 95 % leaves zero out, up to a draw. It is never less than one over the number of
     draws.
 
     There are no sample weights, for the reason given in `confidence_interval`.
 
-    **When not to use it.** To pick the best of many by its p-value: allow for their number. Where
-    a map was fitted on the rows that are compared here: it has seen them, and wins unduly. And a
+    **When not to use it.** To pick the best of many by its p-value: allow for their number. With
+    some dozens of rows where a few decide, as they do the log-loss of an accurate and overconfident
+    model: mostly these are not among them, and differences are found too often. Where a map was
+    fitted on the rows that are compared here: it has seen them, and wins unduly. And a
     difference that is more than chance may still be one that nobody minds: read the interval.
+
+    References
+    ----------
+    .. [1] Hall (1992). On the removal of skewness by transformation. Journal of the Royal
+       Statistical Society B 54, 221-228.
 
     Examples
     --------
@@ -129,8 +152,7 @@ def paired_comparison(
         for name, prob in (("prob_a", prob_a), ("prob_b", prob_b))
     ]
     value_a, value_b = (measure.value(one) for one in both)
-    [draws_a], [draws_b] = draw_together([measure], both, n_resamples, rng)
-    found = difference_of(draws_a, draws_b, level)
+    found = difference_between(measure, both, level, n_resamples, rng)
     n_samples = both[0].n_samples
     return PairedComparison(
         value_a - value_b, found.low, found.high, found.pvalue, level, measure.name, n_samples

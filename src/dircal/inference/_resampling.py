@@ -6,14 +6,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from dircal._core.stats.bootstrap import bootstrap_sums
-from dircal._core.stats.confidence import ConfidenceDistribution, interval_of, two_sided
+from dircal._core.stats.confidence import (
+    ConfidenceDistribution,
+    StudentisedMean,
+    interval_of,
+    two_sided,
+)
 from dircal._progress import Progress
 from dircal._threads import limited_blas
+from dircal._typing import FloatArray
 from dircal.inference._chosen_measure import ChosenMeasure
 from dircal.inference._draws import Draws, OtherDraws, draws_of_sums
 from dircal.metrics import IntervalRule, Predictions, Summed
 
-__all__ = ["Difference", "Range", "difference_of", "draw_together", "range_of"]
+__all__ = [
+    "Difference",
+    "Range",
+    "difference_between",
+    "difference_of",
+    "draw_together",
+    "range_of",
+]
 
 
 @dataclass(frozen=True)
@@ -69,11 +82,38 @@ def range_of(draws: Draws, value: float, level: float) -> Range:
     return Range(min(low, corrected, value), max(high, corrected, value), corrected)
 
 
+def difference_between(
+    measure: ChosenMeasure,
+    both: Sequence[Predictions],
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> Difference:
+    """The interval of a difference of two predictions; rows are drawn only where that is needed."""
+    if measure.record.interval is IntervalRule.BCA:
+        mine, others = (_losses(measure, one) for one in both)
+        return _difference([StudentisedMean(mine - others, n_resamples)], level)
+    [draws], [draws_of_others] = draw_together([measure], both, n_resamples, rng)
+    return difference_of(draws, draws_of_others, level)
+
+
 def difference_of(mine: Draws, others: Draws, level: float) -> Difference:
-    """The interval of a difference of two measures; where there are several ways, it holds all."""
-    ways: list[ConfidenceDistribution] = mine.differences(others)
+    """The interval of a difference of two measures that were drawn together."""
+    return _difference(mine.differences(others), level)
+
+
+def _difference(ways: Sequence[ConfidenceDistribution], level: float) -> Difference:
+    """Where there are several ways, the interval holds all."""
     lows, highs = zip(*(interval_of(way, level) for way in ways), strict=True)
     return Difference(min(lows), max(highs), two_sided(ways, 0.0))
+
+
+def _losses(measure: ChosenMeasure, predictions: Predictions) -> FloatArray:
+    """What each row loses (n,)."""
+    summed = measure.sums(predictions)
+    assert summed is not None
+    losses: FloatArray = summed.terms.dense[0]
+    return losses
 
 
 def _draw_sums(

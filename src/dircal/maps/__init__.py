@@ -9,12 +9,7 @@ from dircal.maps._composite import MeanOfMaps, OneVsRest, mean_of_maps
 from dircal.maps._curved import WithCurves
 from dircal.maps._curves import Interpolation, Lookup
 from dircal.maps._effects import Effects
-from dircal.maps._explanation import (
-    ClassEffect,
-    Explanation,
-    PairEffect,
-    TemperatureComparison,
-)
+from dircal.maps._explanation import Explanation
 from dircal.maps._links import LogOdds, Sigmoid, Softmax
 from dircal.maps._log import LogProbability, LogSoftmax, Normalise
 from dircal.maps._map import CalibrationMap
@@ -30,9 +25,11 @@ from dircal.maps._record import (
     FittingRows,
     RowTotals,
     complete_record,
+    explain_nothing,
     explain_rows,
     start_record,
 )
+from dircal.maps._sentences import ClassEffect, PairEffect, TemperatureComparison
 from dircal.maps._step import AbstractStep
 
 __all__ = [
@@ -73,6 +70,7 @@ __all__ = [
     "ZeroLogit",
     "column_steps",
     "complete_record",
+    "explain_nothing",
     "explain_rows",
     "mean_of_maps",
     "start_record",

@@ -10,13 +10,15 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._effects import Effects, measure_effects
-from dircal.maps._explanation import Explanation, TemperatureComparison, make_explanation
+from dircal.maps._explanation import Explanation, make_explanation
+from dircal.maps._sentences import TemperatureComparison
 
 __all__ = [
     "FitRecord",
     "FittingRows",
     "RowTotals",
     "complete_record",
+    "explain_nothing",
     "explain_rows",
     "start_record",
 ]
@@ -123,6 +125,11 @@ def complete_record(
         likelihood_ratio=ratio,
     )
     return replace(record, effects=effects, comparison=comparison)
+
+
+def explain_nothing(name: str, why: str) -> Explanation:
+    """Of a map that changes no row, whichever rows these are."""
+    return Explanation(name, "any rows", 0.0, (), (), 0.0, None, why)
 
 
 def explain_rows(

@@ -18,13 +18,13 @@ __all__ = ["summarise_map"]
 
 def summarise_map(fitted: AbstractCalibrator, names: Sequence[str]) -> MapSummary:
     """The map of a fitted calibrator, with the names of the classes in place of their labels."""
+    whole: Any = fitted
     inner: Any = fitted.calibrator_ if isinstance(fitted, AutoCalibrator) else fitted
     name = type(inner).__name__
     if isinstance(fitted, AutoCalibrator):
         name = f"{name}, chosen by AutoCalibrator"
     if isinstance(inner, IdentityCalibrator):
-        why = "The identity changes nothing, so there is nothing to tell of."
-        return MapSummary(name, (), None, None, why)
+        return MapSummary(name, (), None, None, str(whole.explain()))
     canonical = canonical_of(inner)
     try:
         explanation: Explanation = inner.explain()

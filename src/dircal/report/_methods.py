@@ -68,6 +68,7 @@ def _measure(row: ComparisonRow) -> MeasureSummary:
         row.difference_low,
         row.difference_high,
         row.pvalue,
+        row.corrected,
     )
 
 

@@ -27,12 +27,15 @@ def summarise_data(task: Task) -> DataSummary:
     weight = data.sample_weight
     used = data.labels if weight is None else data.labels[weight > 0]
     present = np.bincount(used, minlength=len(names)) > 0
+    scored = np.bincount(data.labels[task.rows], minlength=len(names))
     return DataSummary(
         task.request.source,
         len(data.labels),
         len(task.rows),
         len(names),
         tuple(name for name, there in zip(names, present, strict=True) if not there),
+        names[scored.argmax()],
+        int(scored.max()),
         None if weight is None else float(weight.sum()),
         task.request.input_scale,
         str(data.inputs.dtype),

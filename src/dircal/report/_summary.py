@@ -60,6 +60,7 @@ class MeasureSummary:
     difference_low: float | None
     difference_high: float | None
     pvalue: float | None
+    corrected: float | None
 
 
 @dataclass(frozen=True)
@@ -189,13 +190,15 @@ class MapSummary:
 
 @dataclass(frozen=True)
 class DataSummary:
-    """The rows and their fingerprint."""
+    """The rows and their fingerprint; ``n_largest`` scored rows belong to the ``largest`` class."""
 
     source: str | None
     n_rows: int
     n_scored: int
     n_classes: int
     absent: tuple[str, ...]
+    largest: str
+    n_largest: int
     weight: float | None
     input_scale: str
     dtype: str
@@ -222,7 +225,7 @@ class Verdict:
     """One sentence, what it rests on, what to do, and what to beware of."""
 
     fault: Literal["too sure", "too timid", "in detail", "none", "not tested"]
-    effect: Literal["better", "unclear", "worse", "not tested"]
+    effect: Literal["better", "unclear", "worse", "not tested", "no grounds"]
     sentence: str
     advice: str
     points: tuple[str, ...]

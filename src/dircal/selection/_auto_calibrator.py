@@ -1,6 +1,7 @@
 """The default: the simplest of several calibrators that is not really worse than the best."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.stats.paired import PairedDifference, paired_difference
-from dircal._typing import FloatArray, InputScale
+from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators import (
     AbstractCalibrator,
     BayesianDirichletCalibrator,
@@ -21,7 +22,7 @@ from dircal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.maps import CalibrationMap
+from dircal.maps import CalibrationMap, Explanation
 from dircal.selection._base import check_calibrator, losses_of
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import Split, check_cv, splits_to_choose_by
@@ -32,6 +33,10 @@ __all__ = ["AutoCalibrator"]
 # A difference is real when it exceeds so many standard errors. With one or two, far fewer tasks are
 # calibrated at all, and the few that come to harm stay the same (`benchmarks/quality.py`).
 _STANDARD_ERRORS = 0.5
+_NOTHING_TO_CORRECT = (
+    "Nothing needed correcting: on rows that were kept back, no other candidate was really better "
+    "than the probabilities as they are, so they stay as they are."
+)
 
 
 class AutoCalibrator(OneMapMixin, AbstractCalibrator):
@@ -139,12 +144,33 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
 
     def _only_map(self) -> Any:
         check_is_fitted(self)
-        if hasattr(self.calibrator_, "explain"):
+        if hasattr(self.calibrator_, "linear_parameters"):
             return self.calibrator_
         raise ValueError(
             f"`calibrators` must lead to a linear map for this; the choice was {self.choice_}, "
             "which has no matrix to tell of. Ask `calibrator_` for what it has."
         )
+
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """What the chosen map corrects; where the choice was to do nothing, that nothing needs it.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes), optional
+            Rows on which the effects are measured; by default the fitting rows.
+
+        Returns
+        -------
+        explanation : Explanation
+            Print it to read it; its attributes hold the numbers.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.calibrator_, IdentityCalibrator):
+            return super().explain(X)
+        unchanged = self.calibrator_.explain(X)
+        if len(self.table_["calibrator"]) == 1:
+            return unchanged
+        return replace(unchanged, why_nothing=_NOTHING_TO_CORRECT)
 
     def _check_options(self) -> None:
         check_cv(self.cv)

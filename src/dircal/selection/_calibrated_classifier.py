@@ -1,13 +1,11 @@
 """A classifier together with the calibrator of its probabilities."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, get_tags, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
@@ -15,26 +13,12 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
-from dircal.selection._scores import join_classes, known_classes, scores_of
-from dircal.selection._splits import (
-    Split,
-    check_cv,
-    deal_within_classes,
-    make_splits,
-    used_rows,
-)
-from dircal.selection._training import check_trainable, name_of_weight
-from dircal.validation import (
-    FITTING,
-    as_labels,
-    check_fit,
-    check_option,
-    check_weight,
-    class_indices,
-    classes_of_columns,
-    observed_classes,
-    show,
-)
+from dircal.selection._classifier_task import ClassifierTask
+from dircal.selection._routing import is_ready, route, router_of
+from dircal.selection._scores import scores_of
+from dircal.selection._splits import deal_within_classes, make_splits
+from dircal.selection._training import check_n_jobs, check_trainable, check_training_cv
+from dircal.validation import FITTING, as_labels, check_option, check_weight, class_indices
 
 __all__ = ["CalibratedClassifier"]
 
@@ -56,10 +40,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         a splitter of scikit-learn; or pairs of indices (rows to train on, rows to calibrate on).
         Not used with ``scheme="prefit"``.
     scheme : {"ensemble", "out_of_fold", "prefit"}, default="ensemble"
-        "ensemble": a classifier and a calibrator for each fold, probabilities averaged.
+        "ensemble": a classifier and a calibrator for each fold, probabilities averaged; every fold
+        keeps back two rows or more.
         "out_of_fold": one calibrator, fitted on the scores that each row got from the classifier
         of the fold that kept it back, and one classifier, trained on all rows.
-        "prefit": the classifier is ready; all rows calibrate.
+        "prefit": the classifier is ready; all rows calibrate. A `FrozenEstimator` of scikit-learn
+        is ready whatever the scheme.
+    n_jobs : int, optional
+        Classifiers that are trained at the same time, each in a process of its own; -1 for as many
+        as there are processors, None for one, or what `joblib.parallel_config` says.
 
     Attributes
     ----------
@@ -120,6 +109,9 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     n_features_in_: int
     feature_names_in_: LabelArray
 
+    # Groups are for the folds, which request them: see `get_metadata_routing`.
+    __metadata_request__fit: ClassVar = {"groups": UNUSED}
+
     def __init__(
         self,
         estimator: Any,
@@ -127,11 +119,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         *,
         cv: Any = 3,
         scheme: Literal["ensemble", "out_of_fold", "prefit"] = "ensemble",
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
         self.scheme = scheme
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -140,6 +134,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Train classifiers and fit calibrators on rows that they have not seen.
 
@@ -150,10 +145,15 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         y : array of shape (n_samples,)
             True labels.
         sample_weight : array of shape (n_samples,), optional
-            Weights, for the calibrators and for a classifier that takes them; of a pipeline, for
-            its last step. Rows of weight zero are dropped.
+            Weights, for the calibrators and for a classifier whose `fit` names them; of a pipeline,
+            for its last step. A classifier that does not get them is warned about. With
+            scikit-learn's metadata routing, for whoever requests them. Rows of weight zero are
+            dropped.
         groups : array of shape (n_samples,), optional
             Rows of one group are never in both parts of a fold.
+        **fit_params : dict
+            Anything else that the `fit` of the classifier takes, passed on with the rows that it
+            belongs to; with metadata routing, also what the splitter requests.
 
         Returns
         -------
@@ -161,23 +161,34 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             The fitted estimator.
         """
         check_option("scheme", self.scheme, ("ensemble", "out_of_fold", "prefit"))
-        check_cv(self.cv)
-        if self.scheme != "prefit":
+        check_training_cv(self.cv)
+        check_n_jobs(self.n_jobs)
+        if not is_ready(self):
             check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)._check_parameters()
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
-        task = _Task(self.estimator, calibrator, X, labels, weight)
-        if self.scheme == "prefit":
+        routed = route(self, weight, groups, fit_params)
+        task = ClassifierTask(
+            self.estimator, calibrator, X, labels, weight, routed.fit, self.n_jobs
+        )
+        if is_ready(self):
             pairs = [task.prefit()]
         else:
             classes = task.all_classes()
-            indices = class_indices(labels, classes)
-            splits = make_splits(self.cv, indices, task.used, deal_within_classes, groups)
+            splits = make_splits(
+                self.cv,
+                class_indices(labels, classes),
+                task.used,
+                deal_within_classes,
+                routed.groups,
+                X=X,
+                options=routed.split,
+            )
             if self.scheme == "ensemble":
-                pairs = [task.pair(*split, classes) for split in splits]
+                pairs = task.ensemble(splits, classes)
             else:
                 pairs = [task.out_of_fold(splits, classes)]
         # Folds that say the same say it once.
@@ -232,6 +243,17 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who gets what `fit` is given besides rows and labels, with scikit-learn's routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Requests of the model itself, whose weights go to the calibrators, of the classifier's
+            `fit`, and of the splitter's `split`; a number of folds requests `groups`.
+        """
+        return router_of(self)
+
     def _check_fitted(self) -> None:
         for i, member in enumerate(self.calibrators_):
             if not np.array_equal(check_calibrator(member).classes_, self.classes_):
@@ -247,92 +269,3 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             several = get_tags(self.calibrator).classifier_tags.multi_class
             tags.classifier_tags.multi_class &= several
         return tags
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What is to be trained and calibrated, and on which rows."""
-
-    estimator: Any
-    calibrator: AbstractCalibrator
-    X: Any
-    labels: LabelArray
-    weight: FloatArray | None
-
-    @property
-    def used(self) -> npt.NDArray[np.intp]:
-        """Rows of positive weight."""
-        return used_rows(self.weight, len(self.labels))
-
-    def all_classes(self) -> LabelArray:
-        """Labels that occur, at least two of them, and those that the calibrator was told of."""
-        observed = observed_classes(self.labels[self.used])
-        if len(observed) < 2:
-            raise ValueError(
-                f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
-                "classes; pass rows of another one."
-            )
-        told = self.calibrator.classes
-        if told is None:
-            return observed
-        n_told = len(list(told))
-        return np.sort(classes_of_columns(observed, told, None, n_told, FITTING))
-
-    def prefit(self) -> tuple[Any, AbstractCalibrator]:
-        """The classifier as it is, and a calibrator fitted on all rows."""
-        known = known_classes(self.estimator)
-        if known is None:
-            classes = self.calibrator.classes
-        else:
-            classes = join_classes(known, self.labels[self.used])
-        scores = self._scores(self.estimator, self.used, classes)
-        return self.estimator, self._calibrate(scores, self.used, classes)
-
-    def pair(
-        self, training: npt.NDArray[np.intp], kept_back: npt.NDArray[np.intp], classes: LabelArray
-    ) -> tuple[Any, AbstractCalibrator]:
-        """A classifier trained on some rows, and a calibrator fitted on others."""
-        classifier = self._train(training)
-        scores = self._scores(classifier, kept_back, classes)
-        return classifier, self._calibrate(scores, kept_back, classes)
-
-    def out_of_fold(
-        self, splits: list[Split], classes: LabelArray
-    ) -> tuple[Any, AbstractCalibrator]:
-        """A classifier trained on all rows, and a calibrator of scores out of fold."""
-        parts = [self._scores(self._train(fit), kept, classes) for fit, kept in splits]
-        rows = np.concatenate([kept for _, kept in splits])
-        calibrator = self._calibrate(np.concatenate(parts), rows, classes)
-        return self._train(self.used), calibrator
-
-    def _train(self, rows: npt.NDArray[np.intp]) -> Any:
-        name = None if self.weight is None else name_of_weight(self.estimator)
-        options = {} if name is None else {name: self.weight[rows]}  # type: ignore[index]
-        return clone(self.estimator).fit(_safe_indexing(self.X, rows), self.labels[rows], **options)
-
-    def _scores(
-        self, classifier: Any, rows: npt.NDArray[np.intp], classes: Iterable[Any] | None
-    ) -> Any:
-        part = _safe_indexing(self.X, rows)
-        return scores_of(classifier, part, self.calibrator.input_scale, classes)
-
-    def _calibrate(
-        self,
-        scores: ArrayLike,
-        rows: npt.NDArray[np.intp],
-        classes: Iterable[Any] | None,
-    ) -> AbstractCalibrator:
-        weight = None if self.weight is None else self.weight[rows]
-        fitted: AbstractCalibrator = clone(self.calibrator)
-        data = check_fit(
-            scores,
-            self.labels[rows],
-            weight,
-            classes=classes,
-            input_scale=fitted.input_scale,
-            arguments=fitted._arguments,
-        )
-        fitted._fit_checked(data)
-        # Scores that nobody else has: they go when they have been explained.
-        fitted._complete_record()
-        return fitted

@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -69,11 +69,15 @@ def make_splits(
     used: npt.NDArray[np.intp],
     deal: Callable[[int, IntArray, npt.NDArray[Any] | None], Any],
     groups: ArrayLike | None = None,
+    *,
+    X: Any = None,
+    options: Mapping[str, Any] | None = None,
 ) -> list[Split]:
     """Rows to fit and rows to score of each fold; only rows that are ``used`` are in either.
 
     ``deal`` makes the splitter where ``cv`` is a number, for the rows that are used. A splitter is
     asked about all rows, since it may know them by their number; pairs of indices count all, too.
+    It is shown ``X``, where that is given, and gets ``options`` besides.
     """
     together = None if groups is None else np.asarray(groups)
     if isinstance(cv, numbers.Integral):
@@ -84,9 +88,8 @@ def make_splits(
     is_used = np.zeros(len(labels), dtype=bool)
     is_used[used] = True
     if hasattr(cv, "split"):
-        folds = [
-            (one[is_used[one]], other[is_used[other]]) for one, other in _ask(cv, labels, together)
-        ]
+        dealt = _ask(cv, labels, together, X, options)
+        folds = [(one[is_used[one]], other[is_used[other]]) for one, other in dealt]
         kept = [(one, other) for one, other in folds if len(one) and len(other)]
         if not kept:
             raise ValueError(
@@ -126,13 +129,21 @@ def _n_folds(wanted: int, n_rows: int, groups: npt.NDArray[Any] | None) -> int:
     return min(wanted, n_groups)
 
 
-def _ask(splitter: Any, labels: IntArray, groups: npt.NDArray[Any] | None) -> list[Split]:
+def _ask(
+    splitter: Any,
+    labels: IntArray,
+    groups: npt.NDArray[Any] | None,
+    X: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> list[Split]:
     """The folds that a splitter of scikit-learn makes."""
+    rows = np.zeros((len(labels), 1)) if X is None else X
+    given = dict(options or {}) | ({} if groups is None else {"groups": groups})
     with warnings.catch_warnings():
         # A class with fewer rows than there are folds is absent from some: that works here.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         try:
-            folds = list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
+            folds = list(splitter.split(rows, labels, **given))
         except ValueError as error:
             if groups is not None or "groups" not in str(error):
                 raise ValueError(

@@ -143,3 +143,47 @@ def test_missing_columns_are_those_of_the_fit(run, write_csv):
     write_csv("b.csv", columns=["p_ant", "p_bee", "p_dog"])
     told = run("apply", "m.json", "b.csv", "-o", "out.csv", code=2).stderr
     assert "columns that the map reads: 'p_ant', 'p_bee', 'p_cow'" in told
+
+
+class TestOwnOutput:
+    """Calibrating twice is noticed where a file can tell."""
+
+    def test_the_input_is_not_the_output(self, run, fitted):
+        told = run("apply", "map.json", "p.csv", "-o", "p.csv", "--force", code=2).stderr
+        assert "is the input. Name another file" in told
+
+    @pytest.mark.parametrize("kind", ["parquet", "npz"])
+    def test_files_remember_by_which_map(self, run, fitted, animals, write_csv, kind):
+        proba, _ = animals
+        columns = dict(zip(["ant", "bee", "cow"], proba.T, strict=True))
+        pq.write_table(pa.table(columns), "p.parquet")
+        np.savez("p.npz", probs=proba)
+        run("apply", "map.json", f"p.{kind}", "-o", f"once.{kind}")
+        told = run("apply", "map.json", f"once.{kind}", "-o", f"twice.{kind}", code=2).stderr
+        assert f"'once.{kind}' is calibrated by this map already" in told
+        run("apply", "map.json", f"p.{kind}", "-o", f"more.{kind}", "--prefix", "cal_")
+        # The scores are still there, and another map may follow.
+        scores = ["--columns", "probs"] if kind == "npz" else []
+        again = [f"more.{kind}", "-o", f"a.{kind}", "--prefix", "new_", *scores]
+        run("apply", "map.json", *again)
+        cal = "cal_probs" if kind == "npz" else "cal_*"
+        told = run("apply", "map.json", f"a.{kind}", "-o", f"b.{kind}", "--columns", cal, code=2)
+        assert "is calibrated by this map already" in told.stderr
+        other = ["--calibrator", "temperature", "-o", "other.json"]
+        run("fit", "p.csv", "--label", "y", *other)
+        run("apply", "other.json", f"once.{kind}", "-o", f"both.{kind}")
+        told = run("apply", "other.json", f"both.{kind}", "-o", f"c.{kind}", code=2).stderr
+        assert "is calibrated by this map already" in told
+
+    def test_columns_beside_their_scores(self, run, fitted):
+        run("apply", "map.json", "p.csv", "-o", "once.csv", "--prefix", "cal_")
+        twice = ["once.csv", "-o", "twice.csv"]
+        told = run("apply", "map.json", *twice, "--columns", "cal_*", code=2).stderr
+        assert "'once.csv' is calibrated by this map already" in told
+        run("apply", "map.json", *twice)
+
+    def test_a_map_that_changes_nothing_may_be_applied_again(self, run, write_csv):
+        write_csv()
+        run("fit", "p.csv", "--label", "y", "--calibrator", "identity", "-o", "same.json")
+        run("apply", "same.json", "p.csv", "-o", "once.csv", "--prefix", "cal_")
+        run("apply", "same.json", "once.csv", "-o", "twice.csv", "--columns", "cal_*")

@@ -23,6 +23,13 @@ def test_a_table_for_each_measure(run, write_csv):
     common = ["p.csv", "--label", "y", "--calibrators", "temperature", "--folds", "2"]
     told = run("compare", *common, "--resamples", "100").stdout
     assert told.count("uncalibrated") == told.count("temperature") == 8
+    heads = [line for line in told.splitlines() if " value " in line]
+    biased = {line.split()[0] for line in heads if "without bias" in line}
+    assert (
+        {"confidence_ece", "classwise_ece"}
+        <= biased
+        <= {"confidence_ece", "classwise_ece", "smooth_ece"}
+    )
 
 
 def test_names_that_are_none(run, write_csv):

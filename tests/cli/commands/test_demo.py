@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 from click.testing import CliRunner
 
@@ -33,6 +34,20 @@ def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
     )
     assert len(re.findall(row + r"( +(<\.001|[01]\.\d{3})){3}", result.output)) == 3
     assert "Traceback" not in result.output
+
+
+def test_demo_does_not_overwrite_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "dircal.cli._demo.run_classifiers", lambda: iter([SimpleNamespace(name="X")])
+    )
+    monkeypatch.setattr("dircal.cli._demo_text.show_classifier", lambda *_: None)
+    (tmp_path / "dircal-report.html").write_text("precious")
+    result = CliRunner().invoke(app, ["demo"])
+    assert result.exit_code == 0
+    assert "dircal-report.html is there already and stays as it is" in result.output
+    assert "--force" in result.output
+    assert (tmp_path / "dircal-report.html").read_text() == "precious"
 
 
 def test_demo_saves_files_to_try(tmp_path):

@@ -23,12 +23,32 @@ def test_all_measures_are_those_of_the_library(run, write_csv, animals):
         alone = confidence_interval(name, y, proba, n_resamples=100, random_state=0)
         assert one["low"] == pytest.approx(alone.low, rel=1e-9)
         assert one["high"] == pytest.approx(alone.high, rel=1e-9)
+        assert one["corrected"] == pytest.approx(alone.corrected, rel=1e-9)
     for name in ("confidence_ece", "classwise_ece"):
         test = calibration_test(y, proba, statistic=name, n_resamples=100, random_state=0)
         assert found["tests"][name]["pvalue"] == test.pvalue
     assert {*found["tests"]} == {"confidence_ece", "classwise_ece", "score_test"}
     assert found["rows"] == 300
     assert not found["failed"]
+
+
+def test_intervals_stand_beside_the_value_that_they_are_of(run, write_csv, animals):
+    write_csv()
+    told = run("evaluate", "p.csv", "--label", "y", *FEW).stdout
+    found = confidence_interval("classwise_ece", *animals[::-1], n_resamples=100, random_state=0)
+    assert found.corrected < found.estimate
+    [line] = [one for one in told.splitlines() if one.startswith("classwise_ece")]
+    assert line.split()[1:] == [
+        f"{found.estimate:.4f}",
+        f"{found.corrected:.4f}",
+        f"{found.low:.4f}",
+        "to",
+        f"{found.high:.4f}",
+    ]
+    assert "without bias" in told.splitlines()[2]
+    assert "their intervals are of the value without bias" in " ".join(told.split())
+    [line] = [one for one in told.splitlines() if one.startswith("log_loss")]
+    assert len(line.split()) == 5, "the interval of a loss is one of the value itself"
 
 
 def test_logits_are_measured_after_their_softmax(run, write_csv, make_problem):

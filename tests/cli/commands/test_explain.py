@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 import dircal
@@ -20,3 +21,18 @@ def test_every_map_says_something(run, write_csv, name):
     found = json.loads(run("explain", "map.json", "--json").stdout)
     assert found["classes"] == ["ant", "bee", "cow"]
     assert found["sentences"]
+
+
+def test_probabilities_that_need_no_map(run, tmp_path):
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(3), size=500)
+    y = (q.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
+    auto = dircal.AutoCalibrator().fit(q, y)
+    assert auto.choice_ == "IdentityCalibrator"
+    dircal.save(auto, "map.json")
+    told = run("explain", "map.json").stdout
+    assert "- Nothing needed correcting" in told
+    assert "`calibrators` must" not in told
+    found = json.loads(run("explain", "map.json", "--json").stdout)
+    assert found["sentences"] == auto.explain().sentences()
+    assert found["explanation"]["comparison"] is None

@@ -57,3 +57,12 @@ def test_the_page_is_written(run, write_csv, tmp_path):
     common = ["p.csv", "--label", "y", "--calibrators", "temperature", "--resamples", "100"]
     run("report", *common, "-o", "r.html")
     assert "</html>" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "x.HTM.docx"])
+def test_a_page_is_html(run, write_csv, tmp_path, name):
+    write_csv()
+    told = run("report", "p.csv", "--label", "y", "-o", name, code=2).stderr
+    assert "the report is a page of HTML" in told
+    assert f"Name it '{name.rpartition('.')[0]}.html'" in told
+    assert not (tmp_path / name).exists()

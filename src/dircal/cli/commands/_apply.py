@@ -1,18 +1,28 @@
 """``dircal apply``: calibrate a file of predictions, a chunk at a time."""
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dircal.cli._options import FILE, common_options, output_options, source_options
-from dircal.cli._output import check_output, print_answer
+from dircal.cli._output import (
+    check_output,
+    is_stdout,
+    name_of_output,
+    output_file,
+    print_answer,
+)
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import PredictionsFile
     from dircal.cli.tables import AbstractTable
 
 __all__ = ["command"]
+
+# Of float32, in which a file may keep what was calibrated.
+_ROUNDING = 1e-6
 
 
 @click.command(epilog="Example: dircal apply map.json predictions.csv -o calibrated.csv")
@@ -39,39 +49,63 @@ def command(
     columns stay as they are. Files of any size are read and written in chunks.
     """
     import dircal
-    from dircal._files import whole_file
-    from dircal._progress import Progress
-    from dircal.cli._predictions_file import open_file
-    from dircal.cli._selection import columns_of_map
-    from dircal.cli.tables import Change, kind_of
+    from dircal.cli._unchanged import unchanged
+    from dircal.cli.tables import kind_of
 
-    if kind_of(output) != kind_of(source.path):
+    if not is_stdout(output) and kind_of(output) != kind_of(source.path):
         raise ValueError(
             f"--output {str(output)!r} must be of the type of the input, {kind_of(source.path)}."
         )
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
+    with output_file(output, force=force) as temporary, unchanged(source.path):
+        count, names = _calibrate(calibrator, source, temporary, prefix, suffix)
+    document = {"output": output, "rows": count, "columns": names}
+    line = f"{count:,} rows calibrated, written to {name_of_output(output)}."
+    print_answer(as_json, document, line)
+
+
+def _calibrate(
+    calibrator: Any, source: "PredictionsFile", target: Path, prefix: str, suffix: str
+) -> tuple[int, list[str]]:
+    """Write the calibrated file; gives the number of its rows and the names of the columns."""
+    from dircal._progress import Progress
+    from dircal.cli._predictions_file import open_file
+    from dircal.cli._selection import columns_of_map
+    from dircal.cli._unchanged import changed
+    from dircal.cli.tables import Change
+    from dircal.io import to_bytes
+
     with open_file(source) as table:
         columns = columns_of_map(table, source.columns, calibrator)
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
-        rows = _Rows(calibrator, source, names)
-        with (
-            Progress("Calibrating", table.size, table.unit) as progress,
-            whole_file(output) as temporary,
-        ):
-            table.rewrite(temporary, Change(columns, added, rows.calibrated, progress.advance))
-    document = {"output": output, "rows": rows.count, "columns": added or names}
-    print_answer(as_json, document, f"{rows.count:,} rows calibrated, written to {output}.")
+        mark = hashlib.sha256(to_bytes(calibrator)).hexdigest()[:16]
+        if mark in (table.marks.get(name) for name in table.names_to_add(names)):
+            raise _calibrated_already(source)
+        rows = _Rows(calibrator, source, names, _scores_beside(table, columns, calibrator))
+        with Progress("Calibrating", table.size, table.unit) as progress:
+            change = Change(columns, added, rows.calibrated, progress.advance, mark)
+            table.rewrite(target, change)
+        if table.unit == "rows" and rows.count != table.size:
+            raise changed(source.path)
+    return rows.count, added or names
 
 
 class _Rows:
     """Calibrates chunks and counts their rows."""
 
-    def __init__(self, calibrator: Any, source: "PredictionsFile", names: list[str]) -> None:
+    def __init__(
+        self,
+        calibrator: Any,
+        source: "PredictionsFile",
+        names: list[str],
+        beside: list[int] | None,
+    ) -> None:
         import numpy as np
 
         self.count = 0
+        self._beside = beside
         self._calibrator = calibrator
         self._source = source
         self._names = names
@@ -87,6 +121,8 @@ class _Rows:
 
         if self.count == 0 and self._calibrator.input_scale == "logit":
             doubt_logits(scores, self._source, "The map was fitted on logits: apply it to those.")
+        if self.count == 0 and self._beside is not None:
+            self._refuse_own_output(scores, chunk.numbers(self._beside))
         try:
             proba = self._calibrator.predict_proba(scores)
         except ValueError:
@@ -96,7 +132,45 @@ class _Rows:
                 check_values(scores, None, self._calibrator.input_scale, arguments)
             raise
         self.count += len(proba)
+        return self._in_columns(proba)
+
+    def _in_columns(self, proba: Any) -> Any:
         return proba if self._is_sorted else proba[:, self._order]
+
+    def _refuse_own_output(self, scores: Any, beside: Any) -> None:
+        """The scores that the map was made for stand beside what is to be calibrated."""
+        import numpy as np
+
+        try:
+            proba = self._in_columns(self._calibrator.predict_proba(beside))
+        except ValueError:
+            return
+        if np.allclose(proba, scores, _ROUNDING, 0) and not np.allclose(
+            beside, scores, _ROUNDING, 0
+        ):
+            raise _calibrated_already(self._source)
+
+
+def _scores_beside(table: "AbstractTable", columns: list[int], calibrator: Any) -> list[int] | None:
+    """Columns of the file that the map would read by itself, if others were chosen."""
+    from dircal.cli._selection import columns_of_map
+
+    if table.score_columns is not None:
+        return None
+    try:
+        beside = columns_of_map(table, None, calibrator)
+    except ValueError:
+        return None
+    return None if set(beside) & set(columns) else beside
+
+
+def _calibrated_already(source: "PredictionsFile") -> ValueError:
+    columns = "the columns" if source.columns is None else f"--columns {source.columns!r}"
+    return ValueError(
+        f"{str(source.path)!r} is calibrated by this map already ({columns}), and would be twice. "
+        "Apply the map to the scores of the classifier; if these are new ones, drop the note "
+        "'dircal.calibrated' from the metadata of a Parquet file, the comment of an NPZ file."
+    )
 
 
 def _added_names(

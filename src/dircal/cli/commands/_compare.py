@@ -65,19 +65,22 @@ def command(
 
 def _show(table: "Comparison") -> None:
     """A table for each measure, so that all fits on a narrow screen."""
-    from dircal.inference import show_number, show_range
+    from dircal.inference import WITHOUT_BIAS, show_corrected, show_number, show_range
 
     for measure in dict.fromkeys(row.measure for row in table):
+        of_measure = [row for row in table if row.measure == measure]
+        extra = any(row.is_corrected for row in of_measure)
         rows = [
             (
                 row.calibrator,
                 show_number(row.value),
+                *([show_corrected(row)] if extra else []),
                 show_range(row.low, row.high),
                 "" if row.pvalue is None else f"{row.difference:+.4f}",
                 show_chance(row.pvalue),
             )
-            for row in table
-            if row.measure == measure
+            for row in of_measure
         ]
-        print_table((measure, "value", f"{table.level:.0%}", "change", "p"), rows)
+        interval = [WITHOUT_BIAS] * extra + [f"{table.level:.0%}"]
+        print_table((measure, "value", *interval, "change", "p"), rows)
         print_lines([""])

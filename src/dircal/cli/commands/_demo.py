@@ -18,14 +18,15 @@ __all__ = ["command"]
     metavar="FOLDER",
     help="Only write predictions to try the other commands on: calibration.csv and test.csv.",
 )
-@click.option("--force", is_flag=True, help="Replace these files if they are there already.")
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
 @common_options
 def command(folder: Path | None, force: bool, as_json: bool) -> None:
     """Calibrate real classifiers on real data and show what changed.
 
     Trains three classifiers on scikit-learn's handwritten digits, fits every calibrator on rows
     that the classifiers have not seen, and measures on a third part. The report of the first
-    classifier is written to dircal-report.html, in the folder where the command is run.
+    classifier is written to dircal-report.html, in the folder where the command is run, unless
+    there is one already.
     """
     if folder is not None:
         from dircal.cli._demo_files import save_predictions
@@ -54,4 +55,4 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
         show_classifier(console, result)
         results.append(result)
     show_reading(console)
-    write_report(console, results[0], Path(REPORT))
+    write_report(console, results[0], Path(REPORT), force=force)

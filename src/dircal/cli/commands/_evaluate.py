@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_OF_WHAT = (
+    "Chance makes calibration errors too large: their intervals are of the value without bias."
+)
+
 
 @click.command(
     epilog='Example: dircal evaluate test.csv --label y --fail-if "classwise_ece > 0.02"'
@@ -62,14 +66,15 @@ def command(
 
 
 def _show(found: "Evaluation") -> None:
-    from dircal.inference import show_number, show_range
+    from dircal.inference import WITHOUT_BIAS, show_corrected, show_number, show_range
 
     print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
     rows = [
-        (one.measure, show_number(one.value), show_range(one.low, one.high))
+        (one.measure, show_number(one.value), show_corrected(one), show_range(one.low, one.high))
         for one in found.measures
     ]
-    print_table(("measure", "value", "95 %"), rows)
+    print_table(("measure", "value", WITHOUT_BIAS, "95 %"), rows)
+    print_lines([_OF_WHAT] if any(one.is_corrected for one in found.measures) else [])
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
 
 

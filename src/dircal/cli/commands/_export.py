@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import check_output, print_answer
+from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 __all__ = ["command"]
 
@@ -40,11 +40,12 @@ def command(
 
     check_output(output, force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
-    if kind == "onnx":
-        dircal.export.to_onnx(calibrator, output, dtype=dtype)
-    elif kind == "torch":
-        dircal.export.to_torch(calibrator, output, dtype=dtype)
-    else:
-        dircal.export.to_python(calibrator, output)
+    with output_file(output, force=force) as temporary:
+        if kind == "onnx":
+            dircal.export.to_onnx(calibrator, temporary, dtype=dtype)
+        elif kind == "torch":
+            dircal.export.to_torch(calibrator, temporary, dtype=dtype)
+        else:
+            dircal.export.to_python(calibrator, temporary)
     document = {"output": output, "to": kind, "classes": calibrator.classes_}
-    print_answer(as_json, document, f"Written to {output}.")
+    print_answer(as_json, document, f"Written to {name_of_output(output)}.")

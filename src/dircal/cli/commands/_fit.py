@@ -7,7 +7,7 @@ import click
 
 from dircal.cli._calibrators import NAMES, make_calibrator
 from dircal.cli._options import common_options, output_options, predictions_options, weights_option
-from dircal.cli._output import busy, check_output, print_answer
+from dircal.cli._output import busy, check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import FileRows, PredictionsFile
@@ -59,7 +59,8 @@ def command(
     with busy(f"Fitting {len(rows.labels):,} rows"):
         fitted = _fit(source, rows, calibrator, options)
         losses = _losses(source, rows, fitted)
-    dircal.save(fitted, output)
+    with output_file(output, force=force) as temporary:
+        dircal.save(fitted, temporary)
     lines = _sentences(rows, fitted, losses, output)
     print_answer(as_json, _document(rows, fitted, losses, output), *lines)
 
@@ -104,7 +105,7 @@ def _sentences(
     lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(rows)]
     if losses is not None:
         lines.append(f"Log-loss of these rows: {losses[0]:.4f} before, {losses[1]:.4f} after.")
-    return [*lines, f"Written to {output}."]
+    return [*lines, f"Written to {name_of_output(output)}."]
 
 
 def _columns(rows: "FileRows") -> str:

@@ -14,7 +14,7 @@ from dircal.cli._options import (
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import check_output, print_answer
+from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import PredictionsFile
@@ -49,6 +49,7 @@ def command(
     import dircal
     from dircal.cli._predictions_file import read_rows
 
+    _refuse_other_than_html(output)
     check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
     maps = calibrators and make_calibrators(calibrators, source.scale, rows)
@@ -65,7 +66,16 @@ def command(
         title=title,
         source=source.path.name,
     )
-    report.to_html(output)
+    with output_file(output, force=force) as temporary:
+        report.to_html(temporary)
     n_rows = len(rows.labels)
     document = {"output": output, "rows": n_rows}
-    print_answer(as_json, document, f"{n_rows:,} rows, written to {output}.")
+    print_answer(as_json, document, f"{n_rows:,} rows, written to {name_of_output(output)}.")
+
+
+def _refuse_other_than_html(output: Path) -> None:
+    if output.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"--output {str(output)!r}: the report is a page of HTML. Name it "
+            f"{str(output.with_suffix('.html'))!r}; a browser prints it to PDF."
+        )

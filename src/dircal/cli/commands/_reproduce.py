@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 import dircal
+from dircal.cli._errors import AskedToEnd
 
 __all__ = ["command"]
 
@@ -17,6 +18,9 @@ _NEEDS = ("jinja2", "pandas")
 
 # One thread for each process: the experiments run several processes at once.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+# Seconds in which an experiment may end by itself.
+_PATIENCE = 10.0
 
 
 @click.group("reproduce", epilog="Example: dircal reproduce uci --quick")
@@ -64,11 +68,30 @@ def _run_experiment(name: str, arguments: Sequence[str]) -> int:
     # Found by their path and not by where we are: folders in the arguments are the caller's.
     path = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
     env = {**_ONE_THREAD, **os.environ, "PYTHONPATH": path}
+    with subprocess.Popen(command, env=env) as experiment:
+        try:
+            code = experiment.wait()
+        except AskedToEnd:
+            experiment.terminate()
+            code = _await_end(experiment)
+        except KeyboardInterrupt:
+            # A terminal has told the experiment, too.
+            code = _await_end(experiment)
+    # As a shell says it of a process that a signal has ended.
+    return code if code >= 0 else 128 - code
+
+
+def _await_end(experiment: "subprocess.Popen[bytes]") -> int:
+    """Give an experiment that was told to end the time to end its workers; then tell it harder."""
     try:
-        return subprocess.run(command, env=env, check=False).returncode
+        for harder in (experiment.terminate, experiment.kill):
+            try:
+                return experiment.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                harder()
     except KeyboardInterrupt:
-        # The experiment has been told too, and has said what there is to say.
-        return 130
+        experiment.kill()
+    return experiment.wait()
 
 
 def _checkout() -> Path:

@@ -21,6 +21,7 @@ from dircal.cli.tables._base import (
     Change,
     Columns,
     as_many_rows,
+    read_marks,
     reading,
 )
 
@@ -29,6 +30,8 @@ __all__ = ["ArrayTable", "read_labels"]
 # Headers are a line of Python literals; a longer one is no header.
 _LONGEST_HEADER = 10_000
 _COPY_BYTES = 2**20
+# Of a ZIP file, whose length has two bytes.
+_LONGEST_COMMENT = 2**16 - 1
 
 
 @dataclass
@@ -109,6 +112,7 @@ class ArrayTable(AbstractTable):
                 return
             scores, added = f"{self._name}.npy", change.names
             with zipfile.ZipFile(file, "w") as out, zipfile.ZipFile(self.path) as source:
+                out.comment = self._comment(source.comment, change)
                 for info in source.infolist():
                     with out.open(_like(info, info.filename), "w", force_zip64=True) as new:
                         if added is None and info.filename == scores:
@@ -120,6 +124,11 @@ class ArrayTable(AbstractTable):
                     info = _like(source.getinfo(scores), f"{added[0]}.npy")
                     with out.open(info, "w", force_zip64=True) as new:
                         self._write_scores(new, change)
+
+    def _comment(self, old: bytes, change: Change) -> bytes:
+        """The marks, unless somebody else has written a comment or they do not fit."""
+        marks = self.marks_after(change)
+        return marks if (self.marks or not old) and len(marks) <= _LONGEST_COMMENT else old
 
     def _write_scores(self, file: IO[bytes], change: Change) -> None:
         single = self._scores.dtype == np.float32
@@ -134,6 +143,7 @@ class ArrayTable(AbstractTable):
     def _members(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays of an archive, unpacked to temporary files and mapped from there."""
         with zipfile.ZipFile(self.path) as archive:
+            self.marks = read_marks(archive.comment)
             return {
                 info.filename.removesuffix(".npy"): self._unpack(archive, info)
                 for info in archive.infolist()

@@ -1,32 +1,39 @@
 """What every kind of file of predictions offers: columns with names, and rows in chunks."""
 
 import gzip
+import json
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dircal._files import NO_ROOM, no_temporary_room
 from dircal._typing import AnyFloatArray, FloatArray, LabelArray
 
 __all__ = [
     "CHUNK_CELLS",
+    "MARKS",
     "AbstractChunk",
     "AbstractTable",
     "Change",
     "Columns",
     "as_many_rows",
+    "read_marks",
     "reading",
 ]
 
 Columns: TypeAlias = Sequence[int]
 """Positions of columns."""
 
+MARKS = "dircal.calibrated"
+"""Where files keep by which map what was calibrated."""
 CHUNK_CELLS = 2**20
 """A chunk holds about so many cells, whatever the number of columns."""
 _FEWEST_ROWS, _MOST_ROWS = 256, 2**17
@@ -66,13 +73,15 @@ class Change:
 
     ``columns`` go through ``transform``, which takes a chunk and their numbers and returns as many
     columns. They take the place of the old ones, or stand behind all others under the ``names``.
-    ``tell`` hears how far each chunk brings us.
+    ``tell`` hears how far each chunk brings us. ``mark`` names the map, for files that have a place
+    for it.
     """
 
     columns: Columns
     names: Sequence[str] | None
     transform: Callable[[AbstractChunk, AnyFloatArray], FloatArray]
     tell: Callable[[int], None]
+    mark: str = ""
 
 
 class AbstractTable(AbstractContextManager[Any], ABC):
@@ -80,7 +89,7 @@ class AbstractTable(AbstractContextManager[Any], ABC):
 
     ``names`` are those of its columns; ``score_columns`` are the columns that are scores by
     nature, as those of an array are, and None where only their names can tell. ``size`` is how
-    far there is to go, in ``unit``.
+    far there is to go, in ``unit``. ``marks`` tell which columns or arrays were made by which map.
     """
 
     path: Path
@@ -88,6 +97,7 @@ class AbstractTable(AbstractContextManager[Any], ABC):
     score_columns: range | None = None
     size: int
     unit: str
+    marks: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
@@ -101,12 +111,27 @@ class AbstractTable(AbstractContextManager[Any], ABC):
         """What new columns are called after, where these columns are changed."""
         return names
 
+    def marks_after(self, change: Change) -> bytes:
+        """The marks of a changed file, as text."""
+        names = change.names or self.names_to_add([self.names[i] for i in change.columns])
+        marks = {**self.marks, **dict.fromkeys(names, change.mark)}
+        return json.dumps({MARKS: marks}).encode()
+
     def as_labels(self, values: LabelArray) -> LabelArray:
         """Labels of all rows, of the type they stand for."""
         return values
 
     def __exit__(self, *_: object) -> None:
         """Close what is open."""
+
+
+def read_marks(text: bytes) -> dict[str, str]:
+    """What `AbstractTable.marks_after` wrote; nothing where it is something else."""
+    try:
+        marks = json.loads(text)[MARKS]
+        return {str(name): str(mark) for name, mark in marks.items()}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 @contextmanager
@@ -123,3 +148,8 @@ def reading(path: Path) -> Iterator[None]:
         raise ValueError(
             f"{str(path)!r} is damaged or cut off ({error}). Write or copy it again."
         ) from error
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        # Reading takes room only where something is unpacked.
+        raise no_temporary_room(error, f"{str(path)!r} is unpacked") from error

@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 
 from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli.tables._base import (
+    MARKS,
     AbstractChunk,
     AbstractTable,
     Change,
     Columns,
     as_many_rows,
+    read_marks,
 )
 
 __all__ = ["ParquetTable"]
@@ -99,6 +101,7 @@ class ParquetTable(AbstractTable):
             self._schema = self._file.schema_arrow
         self.names = tuple(self._schema.names)
         self.size = int(self._file.metadata.num_rows)
+        self.marks = read_marks((self._schema.metadata or {}).get(MARKS.encode(), b""))
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
@@ -148,6 +151,8 @@ class ParquetTable(AbstractTable):
         """Single precision stays single; whatever else there was becomes double."""
         single = all(self._schema.field(c).type == pa.float32() for c in change.columns)
         kind, schema = pa.float32() if single else pa.float64(), self._schema
+        marks = {MARKS.encode(): self.marks_after(change)}
+        schema = schema.with_metadata({**(schema.metadata or {}), **marks})
         if change.names is not None:
             for name in change.names:
                 schema = schema.append(pa.field(name, kind))

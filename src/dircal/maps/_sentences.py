@@ -1,0 +1,196 @@
+"""Effects of a map in numbers, and in sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.stats import chi2
+
+from dircal._terminal import printable
+
+__all__ = [
+    "ClassEffect",
+    "PairEffect",
+    "TemperatureComparison",
+    "about_classes",
+    "about_confidence",
+    "about_pairs",
+    "about_temperature",
+    "caution",
+    "short_label",
+]
+
+# Told in sentences, at most, whatever the number of classes.
+_TOLD = 3
+# Contested rows that a pair needs to be told: fewer are an anecdote.
+_CONTESTED_ROWS = 5.0
+# Factors beyond this say no more.
+_LARGEST_FACTOR = 20.0
+# A change of the odds by a tenth is worth a word, unless another effect is far larger.
+_NOTABLE = 0.1
+# A mean probability that moves by less than this is not seen in the digits told.
+_NOTICED = 1e-3
+_NOT_DWARFED = 0.6
+# Temperatures this close to one are called right.
+_RIGHT_TEMPERATURE = 0.05
+_SIGNIFICANT = 0.01
+
+
+@dataclass(frozen=True)
+class ClassEffect:
+    """What the map does to one class.
+
+    ``before``, ``tempered`` and ``after`` are mean probabilities without a map, with the best
+    temperature map and with this map; ``shift`` is the difference of the log-odds of the last two,
+    negative where the class was over-estimated. ``observed`` is the share of the rows that belong
+    to it, where labels are known.
+    """
+
+    label: Any
+    shift: float
+    before: float
+    tempered: float
+    after: float
+    observed: float | None
+
+
+@dataclass(frozen=True)
+class PairEffect:
+    """What the map does to the rows that ``leader`` leads with ``second`` next.
+
+    ``shift`` is the mean change of the log-odds towards ``second``, beyond what the temperature
+    map and the two classes as such explain. Rows count for it by how contested they are;
+    ``contested`` is their sum, ``share`` the part of all rows that these are, and ``flipped`` the
+    part of all rows in which the decision moves to ``second``.
+    """
+
+    leader: Any
+    second: Any
+    shift: float
+    share: float
+    contested: float
+    flipped: float
+
+
+_Effect = TypeVar("_Effect", ClassEffect, PairEffect)
+
+
+@dataclass(frozen=True)
+class TemperatureComparison:
+    """How far the map is from the best temperature map, on the fitting rows.
+
+    Mean log-losses; without a map it is not known of temperature scaling. The likelihood ratio is
+    twice the gain in log-likelihood over all rows, to be read against the number of additional
+    parameters.
+    """
+
+    temperature: float
+    loss_uncalibrated: float | None
+    loss_temperature: float
+    loss: float
+    likelihood_ratio: float
+    additional_parameters: int
+
+    @property
+    def pvalue(self) -> float:
+        """Chance of such a likelihood ratio if one temperature were enough."""
+        if self.additional_parameters == 0:
+            return 1.0
+        return float(chi2.sf(max(self.likelihood_ratio, 0.0), self.additional_parameters))
+
+
+def about_confidence(temperature: float) -> str:
+    if abs(temperature - 1.0) < _RIGHT_TEMPERATURE:
+        return f"The confidence is about right: the best single temperature is {temperature:.2f}."
+    word = "overconfident" if temperature > 1.0 else "underconfident"
+    return f"The scores are {word}: the best single temperature is {temperature:.2f}."
+
+
+def about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
+    classes = tuple(c for c in classes if abs(c.after - c.tempered) >= _NOTICED)
+    told = _worth_telling(classes, [abs(c.after - c.tempered) for c in classes])
+    return [_about_class(effect) for effect in told] or [
+        "No class is plainly over- or under-estimated."
+    ]
+
+
+def _about_class(effect: ClassEffect) -> str:
+    word = "over-estimated" if effect.shift < 0 else "under-estimated"
+    observed = "" if effect.observed is None else f" (observed {effect.observed:.3f})"
+    return (
+        f"{_name(effect.label)} is {word}: mean probability {effect.before:.3f} before, "
+        f"{effect.after:.3f} after{observed}."
+    )
+
+
+def about_pairs(pairs: tuple[PairEffect, ...], n_rows: float) -> list[str]:
+    pairs = tuple(pair for pair in pairs if pair.contested * n_rows >= _CONTESTED_ROWS)
+    told = _worth_telling(pairs, [pair.contested * abs(pair.shift) for pair in pairs])
+    # The other direction of a pair belongs to it, even if it is weaker.
+    reversed_ = {(pair.second, pair.leader) for pair in told}
+    also = [p for p in pairs if (p.leader, p.second) in reversed_ and abs(p.shift) >= _NOTABLE]
+    told += [pair for pair in also if pair not in told]
+    return [_about_pair(pair, n_rows) for pair in told] or [
+        "No pair of classes is plainly confused beyond that."
+    ]
+
+
+def _worth_telling(effects: Sequence[_Effect], sizes: list[float]) -> list[_Effect]:
+    """Those of the first effects that change the odds and are not dwarfed by the largest."""
+    first = list(zip(effects, sizes, strict=True))[:_TOLD]
+    return [
+        effect
+        for effect, size in first
+        if abs(effect.shift) >= _NOTABLE and size >= _NOT_DWARFED * sizes[0]
+    ]
+
+
+def _about_pair(pair: PairEffect, n_rows: float) -> str:
+    leader, second = _name(pair.leader), _name(pair.second)
+    word, gains = ("sure", second) if pair.shift > 0 else ("unsure", leader)
+    size = float(np.exp(abs(pair.shift)))
+    factor = f"{size:.1f}" if size <= _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0f}"
+    flipped = ""
+    if pair.shift > 0 and pair.flipped > 0:
+        flipped = f"; {pair.flipped * n_rows:.0f} of them become {second}"
+    return (
+        f"Rows called {leader} with {second} second ({pair.share:.1%} of all) are too "
+        f"{word} of {leader}: the odds move towards {gains} by a factor of {factor}{flipped}."
+    )
+
+
+def caution(comparison: TemperatureComparison) -> list[str]:
+    if comparison.additional_parameters == 0 or comparison.pvalue < _SIGNIFICANT:
+        return []
+    return ["What follows may be chance: the rows do not show that more than that is wrong."]
+
+
+def about_temperature(comparison: TemperatureComparison) -> str:
+    if comparison.additional_parameters == 0:
+        return (
+            f"One temperature is all there is to this map; its log-loss is {comparison.loss:.4f}."
+        )
+    verdict = (
+        "more than one temperature is needed"
+        if comparison.pvalue < _SIGNIFICANT
+        else "one temperature would do about as well"
+    )
+    start = comparison.loss_uncalibrated
+    before = "" if start is None else f"{start:.4f} before, "
+    return (
+        f"Log-loss {before}{comparison.loss_temperature:.4f} "
+        f"with the best temperature, {comparison.loss:.4f} with this map (fitting rows); "
+        f"likelihood ratio {comparison.likelihood_ratio:.1f} for "
+        f"{comparison.additional_parameters} more parameters: {verdict}."
+    )
+
+
+def short_label(label: Any, width: int) -> str:
+    text = _name(label)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _name(label: Any) -> str:
+    """A label in a line of text, to which nothing in it puts an end."""
+    return printable(str(label)).replace("\n", " ")
