@@ -72,7 +72,6 @@ def fit_temperature(
         tol=tol,
         max_iter=max_iter,
         steps=_LogSlopeSteps(loss, noise),
-        may_diverge=False,
     )
     n_passes = n_before + found.n_passes
     if found.params[0] < _FALLEN * start:
@@ -133,11 +132,6 @@ class _SlopeLoss:
         """Steps are bounded by a factor, whatever the scale of the scores is."""
         del step
         return 0.0
-
-    def penalty_along(self, step: FloatArray) -> float:
-        """Slopes that grow without end are told by the losses of the rows."""
-        del step
-        return np.inf
 
 
 @dataclass(frozen=True)
