@@ -100,7 +100,6 @@ class PathSolver:
             tol=self.tol,
             max_iter=self.max_iter,
             steps=steps,
-            may_diverge=False,
         )
         # Where the rows were read last, so that the next penalty need not read them there again.
         last = self.likelihood.last_params
