@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments._shared.files import write_whole
 from experiments._shared.page import markdown, render
-from experiments._shared.versions import tell_versions
+from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
 
 from ._asking import NOT_RUN
 from ._compare import by_measure
@@ -41,6 +41,8 @@ _TITLES = {
     "p-cw-ECE": "p-value of classwise-ECE (table S20)",
 }
 _LARGEST = 5
+# Methods with a map, or a candidate for one, that leaves entries without a penalty.
+_WITH_FREE_ENTRIES = ("Dir-ODIR", "MS-ODIR", "VecS", "Auto")
 
 
 def write_page(results: Results, examples: Sequence[str]) -> None:
@@ -65,6 +67,7 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "grids": tell_grids(study),
         "convergence": tell_convergence(study.fits),
         "versions": tell_versions(study.fits["versions"]),
+        "separation_by_steps": _separation_by_steps(study.fits),
         "n_yes": int((asked["holds"] == "yes").sum()),
         "n_claims": len(asked),
         "n_open": int((claims["numbers"] == NOT_RUN).sum()),
@@ -105,6 +108,12 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "printed": _against_print(compared["printed"]),
         "confidences": _confidences(results.read("confidences.csv")),
     }
+
+
+def _separation_by_steps(fits: pd.DataFrame) -> list[str]:
+    """Methods with fits of before separation was decided by a certificate."""
+    old = set(fits[made_by(fits["versions"], SEPARATION_BY_STEPS)]["method"])
+    return [method for method in _WITH_FREE_ENTRIES if method in old]
 
 
 def _read_all(results: Results, folder: str) -> dict[str, pd.DataFrame]:

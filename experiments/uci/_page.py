@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments._shared.files import write_whole
 from experiments._shared.page import markdown, render
-from experiments._shared.versions import tell_versions
+from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
 
 from ._calibrate import MEASURES
 from ._captions import captions
@@ -57,6 +57,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
         "repetitions": _repetitions(study),
         "versions": tell_versions(study.rows["versions"]),
+        "separation_by_steps": any(made_by(study.rows["versions"], SEPARATION_BY_STEPS)),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "far_apart": FAR_APART,

@@ -171,3 +171,8 @@ def test_too_few_iterations_warn(make_problem):
     problem = make_problem(5, n=300, k=2)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
         BetaCalibrator(max_iter=1).fit(problem.proba, problem.y)
+
+
+def test_the_trace_of_a_penalty_is_in_the_docstring():
+    assert "1e-9" in BetaCalibrator.__doc__
+    assert "without a penalty" not in " ".join(BetaCalibrator.__doc__.split())

@@ -1,6 +1,9 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -229,3 +232,19 @@ def test_real_zeros(networks):
     paper = TemperatureScaling(clip=TINY).fit(X[fit], y[fit])
     assert log_loss(learned, X[test], y[test]) < 0.35
     assert log_loss(paper, X[test], y[test]) > 1.4
+
+
+@pytest.mark.parametrize("seed", [0, 6, 7, 12])
+def test_a_distant_optimum_is_reached_without_a_warning(seed):
+    """Long steps towards it are no separation; linear programming says that there is none."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[:9, rng.integers(0, 9, 51)]
+    logits = 12.0 * (rng.normal(size=(60, 9)) + 2.0 * np.eye(9)[y])
+    calibrator = DirichletCalibrator(input_scale="logit", lam=0.5, mu=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        calibrator.fit(logits, y)
+    scores = log_softmax(logits, axis=1)
+    residual = calibrator.predict_proba(logits) - np.eye(9)[y]
+    gradient = residual.T @ scores / 60 + 2.0 * 0.5 / 72 * calibrator.coef_ * (1.0 - np.eye(9))
+    assert np.abs(gradient).max() < 1e-6

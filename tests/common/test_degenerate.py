@@ -8,7 +8,15 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 from sklearn.model_selection import KFold
 
-from dircal import BetaCalibrator, CalibratorCV, DirichletCalibrator, MatrixScaling
+from dircal import (
+    BetaCalibrator,
+    CalibratorCV,
+    DirichletCalibrator,
+    MatrixScaling,
+    VectorScaling,
+    load,
+    save,
+)
 from dircal.exceptions import ConvergenceWarning, GridEdgeWarning
 from dircal.metrics import log_loss
 
@@ -82,3 +90,17 @@ def test_a_search_scores_the_maps_that_a_fit_gives(seed):
             expected = -log_loss(y[score], alone.predict_proba(P[score]), classes=range(5))
             ours = search.cv_results_[f"split{fold}_test_score"][i]
             assert ours == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-50, 1e-150, 1e-300])
+@pytest.mark.parametrize("kind", [DirichletCalibrator, MatrixScaling, VectorScaling])
+def test_tiny_logits_are_fitted_in_silence_and_saved(kind, size, make_problem, tmp_path):
+    problem = make_problem(0, n=60, k=3)
+    logits = size * problem.logits
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calibrator = kind(input_scale="logit").fit(logits, problem.y)
+        proba = calibrator.predict_proba(logits)
+        save(calibrator, tmp_path / "map.json")
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert_allclose(load(tmp_path / "map.json").predict_proba(logits), proba)

@@ -3,18 +3,21 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from sklearn.model_selection import KFold
 
 from dircal import (
     AutoCalibrator,
     BayesianDirichletCalibrator,
     CalibratedClassifier,
+    CalibratorCV,
     DirichletCalibrator,
     IdentityCalibrator,
     PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
 )
+from dircal.exceptions import ConvergenceWarning
 from dircal.metrics import log_loss
 
 ALL = [
@@ -162,3 +165,49 @@ def test_given_calibrators_are_left_alone(make_problem):
     auto = AutoCalibrator(calibrators=given).fit(problem.proba, problem.y)
     assert not any(hasattr(each, "classes_") for each in given)
     assert auto.choice_ in {"DirichletCalibrator", "BayesianDirichletCalibrator"}
+
+
+def boosted(seed, n):
+    """Scores as of boosted trees: two classes never mistaken, two confused, all far too sure."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    logits = rng.normal(size=(n, 4)) + np.where(y < 2, 1.0, 6.0)[:, None] * np.eye(4)[y]
+    logits[:, 2:] -= np.where(y < 2, 6.0, 0.0)[:, None]
+    logits[:, 0] += 1.5
+    return softmax(2.5 * logits, axis=1), y
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 8])
+def test_a_map_without_a_finite_optimum_is_left_out(seed):
+    P, y = boosted(seed, 100)
+    with pytest.warns(ConvergenceWarning, match="no finite optimum"):
+        VectorScaling().fit(P, y)
+    auto = AutoCalibrator().fit(P, y)
+    assert auto.choice_ == "BayesianDirichletCalibrator"
+    assert auto.table_["left_out"] == [False, False, True, False]
+    new, truth = boosted(1000 + seed, 2000)
+    assert log_loss(truth, auto.predict_proba(new)) < log_loss(truth, new)
+
+
+def test_the_only_candidate_is_taken_all_the_same():
+    P, y = boosted(0, 100)
+    with pytest.warns(ConvergenceWarning, match="no finite optimum"):
+        auto = AutoCalibrator(calibrators=[VectorScaling()]).fit(P, y)
+    assert auto.choice_ == "VectorScaling"
+    assert auto.table_["left_out"] == [False]
+
+
+def test_members_without_a_finite_optimum_count_too():
+    P, y = boosted(0, 100)
+    within = CalibratorCV(VectorScaling(), {"max_iter": [50]}, cv=3)
+    auto = AutoCalibrator(calibrators=[IdentityCalibrator(), within]).fit(P, y)
+    assert auto.choice_ == "IdentityCalibrator"
+    assert auto.table_["left_out"] == [False, True]
+
+
+@pytest.mark.parametrize("kind", [AutoCalibrator, CalibratorCV])
+def test_it_is_said_that_folds_go_by_row_number(kind):
+    """Weights are no copies there, and the order of rows counts."""
+    words = " ".join(kind.__doc__.split())
+    assert "Folds are dealt by row number" in words
+    assert "rows in another order" in words

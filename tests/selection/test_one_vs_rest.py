@@ -223,3 +223,18 @@ def test_rows_of_weight_zero_count_for_nothing_but_keep_their_number(
     whole = OneVsRestCalibrator(search).fit(X, problem.y, weight)
     part = OneVsRestCalibrator(shifted).fit(X[50:], problem.y[50:])
     assert_allclose(whole.predict_proba(X[50:]), part.predict_proba(X[50:]), atol=1e-8)
+
+
+@pytest.mark.parametrize("calibrator", [IsotonicCalibrator, HistogramCalibrator])
+@pytest.mark.parametrize("seed", range(5))
+def test_tied_logits_do_not_feel_the_order_of_columns(calibrator, seed):
+    rng = np.random.default_rng(seed)
+    logits = np.round(2.0 * rng.normal(size=(300, 5))) / 2.0
+    y = np.r_[:5, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)[5:]]
+    plain = OneVsRestCalibrator(calibrator(input_scale="logit")).fit(logits, y)
+    order = rng.permutation(5)
+    place = np.argsort(order)
+    turned = OneVsRestCalibrator(calibrator(input_scale="logit")).fit(logits[:, order], place[y])
+    assert_allclose(
+        turned.predict_proba(logits[:, order]), plain.predict_proba(logits)[:, order], atol=1e-12
+    )

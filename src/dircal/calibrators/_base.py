@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.data.chunks import Reader
 from dircal._core.data.rows import Rows
+from dircal._core.optim.newton import Status
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import DircalWarning, warn
@@ -227,6 +228,12 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     def _fit_warnings(self) -> list[FitWarning]:
         """What there is to warn about after a fit, and by which warning."""
         return []
+
+    def _has_finite_optimum(self) -> bool:
+        """Whether the fit ended where it is best, and not at what stands for infinity."""
+        if getattr(self, "_status", None) is Status.SEPARATED:
+            return False
+        return all(member._has_finite_optimum() for member in self._members())
 
     def _check_fitted(self) -> None:
         """Raise a ValueError where attributes that were loaded do not belong together."""

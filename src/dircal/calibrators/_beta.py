@@ -26,9 +26,9 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     Parameters
     ----------
     slopes : {"free", "nonnegative"}, default="free"
-        Whether the two slopes may be negative. "free" is the Dirichlet map of two classes, without
-        a penalty; "nonnegative" is beta calibration as it was first published, which never turns
-        the order of two rows around.
+        Whether the two slopes may be negative. "free" is the Dirichlet map of two classes with no
+        more than a trace of a penalty; "nonnegative" is beta calibration as it was first published,
+        which never turns the order of two rows around.
     input_scale : {"probability", "logit"}, default="probability"
         What `X` holds: probabilities, or logits (in one column: log-odds).
     classes : sequence, optional
@@ -82,9 +82,11 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
 
     where p is its probability. Slopes a = b = 1 with c = 0 change nothing; equal slopes below 1
     make predictions less sure. A small a says that probabilities near 0 are too small, a small b
-    that probabilities near 1 are too large. The fit minimises the mean log-loss without a penalty,
-    with "nonnegative" over :math:`a, b \ge 0`: where the free optimum breaks that, the best of
-    the maps with a = 0, with b = 0, or with both.
+    that probabilities near 1 are too large. The fit minimises the mean log-loss with a trace of a
+    penalty, 1e-9 for each squared parameter times the variance of what it multiplies: too little to
+    be seen where classes overlap, and enough for one answer where they do not. With "nonnegative"
+    it is over :math:`a, b \ge 0`: where the free optimum breaks that, the best of the maps with
+    a = 0, with b = 0, or with both.
 
     When not to use it: with few rows, where nothing keeps the slopes moderate, or where the curve
     has steps, as that of a forest may have. Classes that a threshold separates have no finite

@@ -329,9 +329,10 @@ def _rest_of_logits(x: Tensor) -> Tensor:
     """As `rest_of_logits` of the core."""
     top = x.amax(dim=-1, keepdim=True)
     odds = (x - top).exp()
-    total = odds.sum(dim=-1, keepdim=True)
+    total = odds.sort(dim=-1).values.sum(dim=-1, keepdim=True)
     large = odds > 0.5 * total
-    of_large = torch.logsumexp(x.masked_fill(large, -torch.inf), dim=-1, keepdim=True)
+    others = x.masked_fill(large, -torch.inf).sort(dim=-1).values
+    of_large = torch.logsumexp(others, dim=-1, keepdim=True)
     of_others = top + (total - odds).masked_fill(large, 1.0).log()
     return torch.where(large, of_large, of_others)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dircal._typing import FloatArray
 from dircal.maps._columns import only
-from dircal.maps._step import AbstractStep, freeze
+from dircal.maps._step import AbstractStep, check_sizes, freeze
 
 __all__ = ["AbstractLinearStep", "Affine", "Diagonal", "Scale"]
 
@@ -35,6 +35,7 @@ class Scale(AbstractLinearStep):
         """As many as go in."""
         if not self.slope > 0.0:
             raise ValueError(f"`slope` must be above 0; got {self.slope}")
+        check_sizes(slope=self.slope)
         return n_in
 
     def weights(self, n_classes: int) -> FloatArray:
@@ -65,6 +66,7 @@ class Diagonal(AbstractLinearStep):
                 f"`slopes` and `intercepts` must have length {n_in}; got shapes "
                 f"{self.slopes.shape} and {self.intercepts.shape}"
             )
+        check_sizes(slopes=self.slopes, intercepts=self.intercepts)
         return n_in
 
     def weights(self, n_classes: int) -> FloatArray:
@@ -97,6 +99,7 @@ class Affine(AbstractLinearStep):
                 f"`matrix` must have {n_in} columns and `intercepts` one entry for each row; "
                 f"got shapes {self.matrix.shape} and {self.intercepts.shape}"
             )
+        check_sizes(matrix=self.matrix, intercepts=self.intercepts)
         return n
 
     def weights(self, n_classes: int) -> FloatArray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dircal._core.bayes.mixture import mix_with_uniform
 from dircal._typing import FloatArray
-from dircal.maps._step import AbstractStep
+from dircal.maps._step import AbstractStep, check_sizes
 
 __all__ = ["UniformMixture"]
 
@@ -30,6 +30,7 @@ class UniformMixture(AbstractStep):
         """As many as go in."""
         if not self.slope > 0.0:
             raise ValueError(f"`slope` must be above 0; got {self.slope}")
+        check_sizes(slope=self.slope)
         if not 0.0 < self.uniform_weight < 1.0:
             raise ValueError(
                 f"`uniform_weight` must lie between 0 and 1; got {self.uniform_weight}"

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dircal._typing import FloatArray, InputScale
+from dircal.validation import LARGEST
 
-__all__ = ["AbstractStep", "freeze"]
+__all__ = ["AbstractStep", "check_sizes", "freeze"]
 
 
 class AbstractStep(ABC):
@@ -76,6 +77,17 @@ def freeze(step: AbstractStep, **arrays: Any) -> None:
         array = np.array(value, dtype=np.float64, order="C") + 0.0
         array.setflags(write=False)
         object.__setattr__(step, name, array)
+
+
+def check_sizes(**numbers: Any) -> None:
+    """Refuse numbers of a step that lead out of the range of float64: probabilities become NaN."""
+    for name, values in numbers.items():
+        bad = ~(np.abs(values) <= LARGEST)
+        if np.any(bad):
+            raise ValueError(
+                f"`{name}` must hold finite numbers of at most {LARGEST:g} to be computed with; "
+                f"it holds {np.asarray(values)[bad].flat[0]:g}"
+            )
 
 
 def _parts(step: Any) -> tuple[Any, ...]:

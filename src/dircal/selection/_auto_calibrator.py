@@ -1,7 +1,7 @@
 """The default: the simplest of several calibrators that is not really worse than the best."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,8 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     r"""Chooses among calibrators by what they do to rows that they were not fitted on.
 
     The simplest one wins that is not really worse than the best. So uncalibrated probabilities
-    that are right already stay as they are.
+    that are right already stay as they are. A candidate that has no finite optimum on the rows is
+    left out, unless none has one: how sure such a map is does not come from the rows.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     table_ : dict of lists
         What the choice was made by, one entry for each candidate: "calibrator", its name;
         "log_loss", the mean on rows that were kept back; "difference" from the best, and its
-        "standard_error"; "harm", the estimated probability of being worse than uncalibrated.
+        "standard_error"; "harm", the estimated probability of being worse than uncalibrated;
+        "left_out", whether it was no candidate because it has no finite optimum on these rows.
     probability_of_harm_ : float
         That of the chosen one; zero for the identity.
     classes_ : array of shape (n_classes,)
@@ -106,6 +108,10 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     When not to use it: it fits every candidate as often as there are folds and once more. Where
     time matters, or where harm is out of the question because the scores are no probabilities at
     all, `BayesianDirichletCalibrator` alone gives the same in most cases.
+
+    Folds are dealt by row number. So a row of weight two is not the same as two rows, which may
+    fall into different folds, and rows in another order make other folds: where candidates are
+    close, either may change the choice. What the chosen map makes of all rows depends on neither.
 
     Examples
     --------
@@ -222,24 +228,28 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         held_out = np.concatenate([rows for _, rows in splits])
         judge = _Judge(data, held_out)
-        losses = [judge.by_row(_cross_fitted(each, data, splits)) for each in candidates]
+        folds = [_CrossFit.of(each, data, splits) for each in candidates]
+        losses = [judge.by_row(each.losses) for each in folds]
         identity = IdentityCalibrator(input_scale=self.input_scale)
-        uncalibrated = judge.by_row(_cross_fitted(identity, data, splits))
-        best = int(np.argmin([judge.mean(each) for each in losses]))
+        uncalibrated = judge.by_row(_CrossFit.of(identity, data, splits).losses)
+        endless = _without_optimum(candidates, folds, data)
+        means = np.array([judge.mean(each) for each in losses])
+        best = int(np.argmin(np.where(endless, np.inf, means)))
         from_best = [judge.compare(each, losses[best]) for each in losses]
         harm = [_above_zero(judge.compare(each, uncalibrated)) for each in losses]
         close = [
-            d.mean <= _STANDARD_ERRORS * d.standard_error or i == best
+            (d.mean <= _STANDARD_ERRORS * d.standard_error and not endless[i]) or i == best
             for i, d in enumerate(from_best)
         ]
         chosen = close.index(True)
         names = _names(candidates)
         table = {
             "calibrator": names,
-            "log_loss": [judge.mean(each) for each in losses],
+            "log_loss": means.tolist(),
             "difference": [d.mean for d in from_best],
             "standard_error": [d.standard_error for d in from_best],
             "harm": harm,
+            "left_out": endless,
         }
         return Fitted(
             None,
@@ -298,16 +308,39 @@ class _Judge:
         return paired_difference(losses - others, share, self.n)
 
 
-def _cross_fitted(
-    candidate: AbstractCalibrator, data: LabelledScores, splits: list[Split]
-) -> FloatArray:
-    """Losses of the rows that were kept back, in the order of the folds."""
-    return np.concatenate(
-        [
-            losses_of(clone(candidate)._fit_checked(data.take(fitting)), data.take(scoring))
-            for fitting, scoring in splits
-        ]
-    )
+@dataclass(frozen=True)
+class _CrossFit:
+    """Losses of rows that were kept back, in the order of the folds, and how the fits ended."""
+
+    losses: FloatArray
+    finite: bool
+    """Whether every fit has a finite optimum."""
+
+    @classmethod
+    def of(
+        cls, candidate: AbstractCalibrator, data: LabelledScores, splits: list[Split]
+    ) -> "_CrossFit":
+        """Fit without each fold in turn."""
+        losses, finite = [], True
+        for fitting, scoring in splits:
+            fitted = clone(candidate)._fit_checked(data.take(fitting))
+            losses.append(losses_of(fitted, data.take(scoring)))
+            finite = finite and fitted._has_finite_optimum()
+        return cls(np.concatenate(losses), finite)
+
+
+def _without_optimum(
+    candidates: list[AbstractCalibrator], folds: list[_CrossFit], data: LabelledScores
+) -> list[bool]:
+    """Which candidates have no finite optimum on all rows; none of them if all have none.
+
+    A direction that separates all rows separates those of some fold, so only these are asked.
+    """
+    endless = [
+        not each.finite and not clone(candidate)._fit_checked(data)._has_finite_optimum()
+        for candidate, each in zip(candidates, folds, strict=True)
+    ]
+    return [False] * len(endless) if all(endless) else endless
 
 
 def _above_zero(difference: PairedDifference) -> float:

@@ -90,8 +90,10 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     of the rows :math:`S_f`. The averaged map is :math:`\frac1m \sum_f \mu^{(f, \theta)}(q)`.
 
     Rows of weight zero are dropped before the folds are dealt; splitters and pairs count them, and
-    they are dropped afterwards. Linear calibrators walk their strengths from strong to weak, each
-    fit starting from its neighbour.
+    they are dropped afterwards. Folds are dealt by row number: a row of weight two is not the same
+    as two rows, which may fall into different folds, and rows in another order make other folds.
+    Both move scores, with "average" also the map, and may change the best setting. Linear
+    calibrators walk their strengths from strong to weak, each fit starting from its neighbour.
 
     The average of maps is in general no map of the family: it has no matrix, and `explain` and the
     parametrisations raise. Ask one of ``calibrators_``.

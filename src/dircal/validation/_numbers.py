@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
@@ -25,20 +26,37 @@ def check_number(
     below: float = math.inf,
 ) -> None:
     """Refuse a ``value`` that is not a finite number within the limits."""
-    number = float(value) if _is_a(numbers.Real, value) else math.nan  # type: ignore[arg-type]
+    number = _as_float(value) if _is_a(numbers.Real, value) else math.nan
     if math.isfinite(number) and at_least <= number < below and number > above:
         return
     limits = {"at least": at_least, "above": above, "below": below}
     rule = " and ".join(
         f"{word} {limit:g}" for word, limit in limits.items() if abs(limit) < math.inf
     )
-    raise ValueError(f"`{name}` must be a finite number {rule}; got {value!r}.")
+    raise ValueError(f"`{name}` must be a finite number {rule}; got {_shown(value)}.")
 
 
 def check_integer(name: str, value: object, *, at_least: int) -> None:
     """Refuse a ``value`` that is not a whole number of at least ``at_least``."""
     if not _is_a(numbers.Integral, value) or int(value) < at_least:  # type: ignore[call-overload]
-        raise ValueError(f"`{name}` must be a whole number of at least {at_least}; got {value!r}.")
+        raise ValueError(
+            f"`{name}` must be a whole number of at least {at_least}; got {_shown(value)}."
+        )
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float; infinite where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _shown(value: object) -> str:
+    """``value`` for a message; of a whole number too large for a float only its size."""
+    if isinstance(value, int) and not math.isfinite(_as_float(value)):
+        return f"a whole number of {value.bit_length()} bits, which is too large to compute with"
+    return repr(value)
 
 
 def _is_a(kind: type, value: object) -> bool:

@@ -36,3 +36,10 @@ def test_the_rest_of_a_sure_class_keeps_its_digits():
 def test_the_rest_of_logits_does_not_underflow():
     rest = rest_of_logits(np.array([[0.0], [-2000.0], [-2000.0]]))
     assert_allclose(rest[:, 0], [-2000.0 + np.log(2.0), 0.0, 0.0], rtol=1e-14)
+
+
+def test_the_rest_of_logits_does_not_depend_on_their_order():
+    rng = np.random.default_rng(0)
+    block = np.round(2.0 * rng.normal(size=(6, 500))) / 2.0
+    order = rng.permutation(6)
+    assert (rest_of_logits(block[order]) == rest_of_logits(block)[order]).all()

@@ -12,7 +12,8 @@ from dircal._core.model.penalty import l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full
 from dircal._core.optim import newton as solve_module
 from dircal._core.optim import steps as steps_module
-from dircal._core.optim.newton import Status, minimise
+from dircal._core.optim.newton import Status
+from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import NewtonCG
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 
@@ -21,6 +22,10 @@ READ = CalibrationMap(2, (Normalise(), LogProbability())).read
 
 def rows_of(proba, y):
     return Rows(ArraySource(proba, y, None, READ))
+
+
+def minimise(objective, start, **options):
+    return solve_module.minimise(objective, start, **options, separation=SeparationTest(objective))
 
 
 def start_of(structure, slope=1.0):

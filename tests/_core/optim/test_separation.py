@@ -10,6 +10,7 @@ from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import no_penalty
 from dircal._core.model.structure import Diagonal, Full
 from dircal._core.optim.newton import Status, minimise
+from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.separation import solve
 from dircal.maps import CalibrationMap, LogSoftmax
 
@@ -38,7 +39,8 @@ def test_the_answer_depends_on_the_rows_alone(structure, seed):
     logits, labels = separable(seed)
     start = structure.pack(np.eye(3, 4))
     objective = objective_of(logits, labels, structure)
-    endless = minimise(objective, start, tol=1e-12, max_iter=100)
+    test = SeparationTest(objective)
+    endless = minimise(objective, start, tol=1e-12, max_iter=100, separation=test)
     assert endless.status is Status.SEPARATED
     once = answer(objective, start)
     elsewhere = answer(objective, 0.1 * start)

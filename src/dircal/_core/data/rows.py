@@ -14,6 +14,8 @@ __all__ = ["Rows"]
 
 # Scores beyond this size leave single precision too few digits for what is small beside them.
 _LARGE_SCORE = 1e3
+# Below this size their squares, or the slopes that make up for it, leave its range.
+_SMALL_SCORE = 1e-9
 
 _T = TypeVar("_T")
 
@@ -69,8 +71,8 @@ class Rows:
 
     @property
     def allow_float32(self) -> bool:
-        """Whether single precision has digits enough for these scores."""
-        return self.largest < _LARGE_SCORE
+        """Whether single precision has digits and range enough for these scores."""
+        return _SMALL_SCORE < self.largest < _LARGE_SCORE
 
     def as_float32(self) -> "Rows":
         """The same rows with scores in single precision, for what need not be exact."""

@@ -87,14 +87,15 @@ def rest_of_logits(block: FloatArray) -> FloatArray:
     """For each entry of ``block`` (k, m), the logarithm of the summed exponentials of the others.
 
     As in `rest_of_proba`, the entry that has more than half of the sum gets one of its own, which
-    does not underflow beside it.
+    does not underflow beside it. Exponentials are added from small to large: where logits tie, a
+    last digit that goes by the order of the classes would carry some rows over a step of a map.
     """
     top = block.max(axis=0)
     odds = np.exp(block - top)
-    total = sums_of_columns(odds)
+    total = sums_of_columns(np.sort(odds, axis=0))
     large = odds > 0.5 * total
     small = np.where(large, -np.inf, block)
     next_top = small.max(axis=0)
-    of_large = next_top + np.log(sums_of_columns(np.exp(small - next_top)))
+    of_large = next_top + np.log(sums_of_columns(np.sort(np.exp(small - next_top), axis=0)))
     of_others: FloatArray = top + np.log(np.where(large, 1.0, total - odds))
     return np.where(large, of_large, of_others)

@@ -120,11 +120,6 @@ class LogisticObjective:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
         return self._fold(partial(_max_logit_change, step)).value
 
-    def penalty_along(self, step: FloatArray) -> float:
-        """There is no penalty; infinite where a ridge makes the optimum finite."""
-        del step
-        return np.inf if self.ridge else 0.0
-
     def bernoulli_variance(self, params: FloatArray) -> float:
         """Least curvature of a direction, against the mean square of the logits it makes.
 

@@ -228,13 +228,6 @@ class Objective:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
         return self.likelihood.rows.fold(partial(_max_logit_change, self.structure, step)).value
 
-    def penalty_along(self, step: FloatArray) -> float:
-        """The penalty's share of the curvature along ``step``.
-
-        Infinite where every entry is penalised: the optimum is finite then, however far away.
-        """
-        return float(self._weight @ step**2) if (self._weight == 0.0).any() else np.inf
-
     def null_directions(self) -> list[IntArray]:
         """Index sets along which a common shift changes neither likelihood nor penalty."""
         return [shift for shift in self.structure.null_directions if not self._weight[shift].any()]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from dircal._core.data.simplex import SUM_ROUNDING
+from dircal._core.optim.recession import SeparationTest, Verdict
 from dircal._core.optim.steps import (
     ConvexObjective,
     LinearisedObjective,
@@ -35,15 +36,18 @@ _HALVINGS = 40
 # After a first failure no trial moves a logit further than this: a step into a flat direction can
 # be longer than many halvings.
 _MAX_LOGIT_CHANGE = 1e6
-# Separation. Down an exponential tail each Newton step moves some logit by one, and near a finite
-# optimum steps shrink quadratically: one that still moves a logit by half a unit, while the
-# predicted decrease summed over all rows is below 1e-6 nats, is on its way to infinity, and three
-# in a row are no accident. A penalty that holds the parameters would have a share in the curvature
-# along the step.
-_DIVERGING_CHANGE = 0.5
-_DIVERGING_STEPS = 3
+# Down an exponential tail each Newton step moves some logit by one, and near a finite optimum steps
+# shrink quadratically. One that still moves a logit by half a unit, while the predicted decrease
+# summed over all rows is below 1e-6 nats, raises the question of separation, and three in a row
+# are reason enough to decide it. A shorter one answers it: probabilities p (1 + change of the logit
+# less its mean) are positive then and have no gradient in free parameters, which no direction of
+# separation allows (Stiemke's lemma).
+_LONG_CHANGE = 0.5
+_LONG_STEPS = 3
+# A question that stays open, because too many parameters are free to solve it, is answered in so
+# many steps by the map that a ridge holds: it is the same as any other for all that rows can tell.
+_OPEN_STEPS = 20
 _NEGLIGIBLE_DECREASE = 1e-6
-_UNPENALISED_SHARE = 1e-2
 
 
 class Status(Enum):
@@ -106,21 +110,24 @@ def minimise(
     tol: float,
     max_iter: int,
     steps: NewtonSteps | None = None,
-    may_diverge: bool = True,
+    separation: SeparationTest | None = None,
 ) -> Solution:
     """Minimise ``objective`` from ``start``; slow progress is reported, never raised.
 
-    Where it is known that there is a finite optimum, ``may_diverge`` saves looking for separation.
+    ``separation`` decides whether there is a finite optimum, where steps raise the question; None
+    where it is known that there is one.
     """
     steps = steps or _choose_steps(objective, len(start), tol)
     negligible = _NEGLIGIBLE_DECREASE / max(objective.total_weight, 100.0)
+    known = separation is None or separation.is_finite
     history: list[Iteration] = []
 
     # 1. Look at the start.
-    point, n_passes, n_diverging = steps.evaluate(start), 1, 0
+    point, n_passes, n_long = steps.evaluate(start), 1, 0
 
     def ended(status: Status, params: FloatArray, loss: float) -> Solution:
-        return Solution(params, loss, len(history), n_passes, status, point, tuple(history))
+        total = n_passes + (0 if separation is None else separation.n_passes)
+        return Solution(params, loss, len(history), total, status, point, tuple(history))
 
     for _ in range(max_iter):
         # 2. The Newton step, and the decrease that a quadratic model predicts.
@@ -129,14 +136,17 @@ def minimise(
         n_passes += newton.n_passes
         history.append(Iteration(point.at.loss, predicted, 0.0, n_passes))
 
-        # 3. Stop where there is none, unless it is a long step that nothing holds.
+        # 3. Stop where there is none, unless it is a long step and may be one of endlessly many.
         if predicted <= max(tol, negligible):
-            if may_diverge:
+            if not known:
                 n_passes += 1
-                n_diverging = n_diverging + 1 if _diverges(objective, step, predicted) else 0
-            if n_diverging == _DIVERGING_STEPS:
-                return ended(Status.SEPARATED, point.params, point.at.loss)
-            if predicted <= tol and n_diverging == 0:
+                n_long = n_long + 1 if objective.max_logit_change(step) >= _LONG_CHANGE else 0
+            if separation is not None and not known and n_long >= _LONG_STEPS:
+                verdict = separation.decide((step, point.params), point.at.gradient)
+                known = verdict is Verdict.FINITE
+                if verdict is Verdict.SEPARATED or (not known and n_long >= _OPEN_STEPS):
+                    return ended(Status.SEPARATED, point.params, point.at.loss)
+            elif predicted <= tol and (known or n_long == 0):
                 # The step is known and free of risk: take it, the error falls quadratically.
                 return ended(Status.CONVERGED, point.params + step, point.at.loss - predicted)
 
@@ -157,14 +167,6 @@ def _choose_steps(objective: ConvexObjective, n_params: int, tol: float) -> Newt
         return NewtonCholesky(objective)
     assert isinstance(objective, LinearisedObjective)
     return NewtonCG(objective, tol)
-
-
-def _diverges(objective: ConvexObjective, step: FloatArray, predicted: float) -> bool:
-    """Whether a step of no predicted decrease is a long one that no penalty stops."""
-    return (
-        objective.penalty_along(step) <= _UNPENALISED_SHARE * predicted
-        and objective.max_logit_change(step) >= _DIVERGING_CHANGE
-    )
 
 
 def _line_search(

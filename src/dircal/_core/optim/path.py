@@ -111,5 +111,4 @@ class PathSolver:
             tol=tol,
             max_iter=self.max_iter,
             steps=steps,
-            may_diverge=False,
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from dircal._core.model.objective import Objective
 from dircal._core.optim.newton import Solution, Status, minimise
+from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import ConvexObjective
 from dircal._typing import FloatArray
 
@@ -40,7 +41,8 @@ def solve(
     start = better_start(objective, start)
     free = not np.diagonal(objective.penalty.weight).any()
     if not (every_row_right and free):
-        solution = minimise(objective, start, tol=tol, max_iter=max_iter)
+        test = SeparationTest(objective)
+        solution = minimise(objective, start, tol=tol, max_iter=max_iter, separation=test)
         if solution.status is not Status.SEPARATED:
             return solution
     held = solve_separated(objective.with_ridge(SEPARATION_RIDGE), start, max_iter=max_iter)

@@ -90,9 +90,6 @@ class ConvexObjective(Protocol):
     def max_logit_change(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
 
-    def penalty_along(self, step: FloatArray) -> float:
-        """The penalty's share of the curvature along ``step``; infinite where it holds all."""
-
 
 @runtime_checkable
 class LinearisedObjective(ConvexObjective, Protocol):

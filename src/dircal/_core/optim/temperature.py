@@ -20,6 +20,8 @@ __all__ = ["TemperatureFit", "definite_temperature", "fit_temperature"]
 _LARGEST_FACTOR = 8.0
 # Gradients below this part of the largest score are rounding errors, in either precision.
 _GRADIENT_ROUNDING = {np.float64: 1e-13, np.float32: 5e-7}
+# Variance of scores below 1e-95, which are taken for zero: entries of a map are at most 1e100.
+_UNDERFLOWN = 1e-190
 # The slope that stands for zero, in units of the inverse spread of the scores.
 _ZERO_SLOPE = 1e-6
 # A slope this much smaller than where it began may be on its way to zero.
@@ -72,7 +74,6 @@ def fit_temperature(
         tol=tol,
         max_iter=max_iter,
         steps=_LogSlopeSteps(loss, noise),
-        may_diverge=False,
     )
     n_passes = n_before + found.n_passes
     if found.params[0] < _FALLEN * start:
@@ -134,11 +135,6 @@ class _SlopeLoss:
         del step
         return 0.0
 
-    def penalty_along(self, step: FloatArray) -> float:
-        """Slopes that grow without end are told by the losses of the rows."""
-        del step
-        return np.inf
-
 
 @dataclass(frozen=True)
 class _LogSlopeSteps:
@@ -181,10 +177,11 @@ def _curvature(at: Evaluation) -> float:
 def _is_flat(at: Evaluation, noise: float) -> bool:
     """Whether rows are uniform but for rounding: then no slope changes anything.
 
-    Rows that are all right beyond doubt have no gradient either, but next to no loss.
+    Rows that are all right beyond doubt have no gradient either, but next to no loss. Scores
+    that only an enormous slope could make something of are none.
     """
     small = abs(at.gradient[0]) <= noise and _curvature(at) <= noise**2
-    return bool(small and at.loss > 0.5)
+    return bool((small or _curvature(at) < _UNDERFLOWN) and at.loss > 0.5)
 
 
 def _ended(at: Evaluation, slope: float, n_passes: int, status: Status) -> Solution:
