@@ -296,7 +296,9 @@ def in_precision(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[
     """Constants of an expression as numbers of this type.
 
     A positive one stays at least the smallest normal number: it may be there so that a logarithm
-    exists, as the clip of probabilities is.
+    exists, as the clip of probabilities is. A finite one stays finite: only infinity lies beyond.
     """
-    found: npt.NDArray[Any] = values.astype(dtype)
-    return np.where(values > 0.0, np.maximum(found, np.finfo(found.dtype).tiny), found)
+    limits = np.finfo(np.dtype(dtype))
+    finite = values.clip(float(limits.min), float(limits.max))
+    found: npt.NDArray[Any] = np.where(np.isinf(values), values, finite).astype(dtype)
+    return np.where(values > 0.0, np.maximum(found, limits.tiny), found)

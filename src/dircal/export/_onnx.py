@@ -60,7 +60,8 @@ def to_onnx(
     -----
     Columns of ``scores`` are those that the calibrator was fitted on, in that order; columns of
     ``probabilities`` follow ``classes_``. Both orders stand in the metadata of the model, as JSON,
-    under ``dircal.columns`` and ``dircal.classes``. The model does not check its input.
+    under ``dircal.columns`` and ``dircal.classes``. The model does not check its input. A logit
+    of -inf masks its class, as in `predict_proba`; a row in which all are masked becomes NaN.
 
     "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "float32" to
     1e-5 for probabilities of at least 1e-30 and logits of at most 50.

@@ -23,6 +23,16 @@ _BINARY = {
     "max": "max({x}, {y})",
     "min": "min({x}, {y})",
 }
+# What a row may hold; a logit of minus infinity masks its class.
+_FINE = {
+    "probability": "all(math.isfinite(a) for a in x)",
+    "logit": "all(a < math.inf for a in x)",
+}
+_WANTED = {"probability": "finite numbers", "logit": "logits, finite or -inf for a masked class"}
+_NONE_LEFT = """\
+    if max(x) == -math.inf:
+        raise ValueError("a row needs a class that is not masked; got %r" % (row,))
+"""
 _HELPERS = {
     "softmax": """
 def softmax(x):
@@ -88,7 +98,8 @@ def to_python(calibrator: Any, path: str | os.PathLike[str] | None = None) -> st
     -----
     It agrees with `predict_proba` to 1e-12 times one plus the largest logit. It runs in Python 3,
     imports `math` and nothing else, and is meant for a few rows at a time. Rows of a wrong length
-    and numbers that are not finite raise a ValueError; nothing else is checked.
+    and numbers that are not finite raise a ValueError; nothing else is checked. A logit of -inf
+    masks its class, as in `predict_proba`, unless all of a row are masked.
 
     When not to use it: for many rows or many classes. It is a hundred times slower than
     `predict_proba`, and a matrix for 1000 classes is a file of 20 MB.
@@ -127,8 +138,11 @@ def _write(fitted: Fitted, body: "_Code") -> str:
         "\ndef calibrate(row):\n"
         '    """Probabilities of CLASSES for one row."""\n'
         "    x = [float(a) for a in row]\n"
-        "    if len(x) != len(COLUMNS) or not all(math.isfinite(a) for a in x):\n"
-        '        raise ValueError("a row needs %d finite numbers; got %r" % (len(COLUMNS), row))\n'
+        f"    if len(x) != len(COLUMNS) or not {_FINE[fitted.input_scale]}:\n"
+        f'        raise ValueError("a row needs %d {_WANTED[fitted.input_scale]}; got %r"'
+        " % (len(COLUMNS), row))\n"
+        # One column leaves the other class.
+        + (_NONE_LEFT if fitted.input_scale == "logit" and len(fitted.columns) > 1 else "")
         + "".join(f"    {line}\n" for line in body.lines)
         + f"    return {result}\n",
         "\ndef predict_proba(rows):\n"
