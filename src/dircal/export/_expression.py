@@ -29,7 +29,6 @@ __all__ = [
     "Input",
     "Join",
     "Linear",
-    "LogSoftmax",
     "Lookup",
     "RowMax",
     "RowSum",
@@ -226,16 +225,6 @@ class RowMax(Expression):
 @dataclass(frozen=True, eq=False)
 class Softmax(Expression):
     """Softmax of each row."""
-
-    x: Expression
-
-    def _keeps_digits(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, eq=False)
-class LogSoftmax(Expression):
-    """Logarithm of the softmax of each row."""
 
     x: Expression
 

@@ -15,7 +15,6 @@ from dircal.export._expression import (
     Columns,
     Expression,
     Linear,
-    LogSoftmax,
     Lookup,
     RowMax,
     RowSum,
@@ -119,7 +118,9 @@ def _(step: maps.LogProbability, x: Expression) -> Expression:
 
 @lower.register
 def _(step: maps.LogSoftmax, x: Expression) -> Expression:
-    scores = LogSoftmax(x)
+    # Written out: the evaluator that comes with ONNX takes the logarithm of a computed softmax.
+    below = x - RowMax(x)
+    scores = below - RowSum(below.exp()).log()
     return scores.at_least(float(np.log(step.clip))) if step.clip > 0.0 else scores
 
 

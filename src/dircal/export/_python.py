@@ -41,12 +41,6 @@ def softmax(x):
     total = sum(odds)
     return [a / total for a in odds]
 """,
-    "log_softmax": """
-def log_softmax(x):
-    top = max(x)
-    log_total = math.log(sum(math.exp(a - top) for a in x))
-    return [a - top - log_total for a in x]
-""",
     "linear": """
 def linear(x, weights, intercepts):
     return [sum(w * a for w, a in zip(row, x)) + b for row, b in zip(weights, intercepts)]
@@ -209,8 +203,6 @@ class _Code(AbstractTarget[str]):
                 return self._line(f"[max({self.of(x)})]")
             case expr.Softmax(x):
                 return self._line(f"{self._use('softmax')}({self.of(x)})")
-            case expr.LogSoftmax(x):
-                return self._line(f"{self._use('log_softmax')}({self.of(x)})")
             case expr.Lookup(x, edges, at_edge, table):
                 places = f"{self._constant(edges)}, {self.of(x)}[0], {at_edge == 'above'}"
                 rows = self._constant(table)
