@@ -121,12 +121,11 @@ def _write(fitted: Fitted, body: "_Code") -> str:
     result = body.of(fitted.expression())
     kind = "logits" if fitted.input_scale == "logit" else "probabilities"
     helpers = [text for name, text in _HELPERS.items() if name in body.used]
-    # Labels stand in the file as Python writes them, never as they are: they may be anything.
     parts = [
         f'"""Calibrated probabilities: a {fitted.name}, written by dircal '
         f"{__version__}.\n\nRows are {kind}, with a column for each of COLUMNS; results have one "
         'for each of CLASSES.\n"""\n\nimport math\n',
-        f"COLUMNS = {fitted.columns!r}\nCLASSES = {fitted.classes!r}\n",
+        f"COLUMNS = {_labels(fitted.columns)}\nCLASSES = {_labels(fitted.classes)}\n",
         "\n".join(f"{name} = {text}" for name, text in body.constants) + "\n",
         *helpers,
         "\ndef calibrate(row):\n"
@@ -183,7 +182,7 @@ class _Code(AbstractTarget[str]):
             case expr.Constant(values):
                 return self._constant(values) if len(values) > 1 else _number(values.item())
             case expr.Columns(x, indices):
-                return self._line(f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]")
+                return self._line(f"[{', '.join(f'{self.of(x)}[{int(i)}]' for i in indices)}]")
             case expr.Join(parts):
                 return self._line(f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]")
             case expr.Unary(name, x):
@@ -231,6 +230,12 @@ class _Code(AbstractTarget[str]):
     def _single(self, e: Expression) -> str:
         """The number of an expression of one column."""
         return self.of(e) if isinstance(e, expr.Constant) else f"{self.of(e)}[0]"
+
+
+def _labels(labels: list[Any]) -> str:
+    """Labels as Python writes them, never as they write themselves: that may be anything."""
+    assert all(type(label) in (str, int, float, bool) for label in labels)
+    return repr(labels)
 
 
 def _as_code(values: npt.NDArray[Any]) -> str:
