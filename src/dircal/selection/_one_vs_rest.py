@@ -102,7 +102,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
         check_calibrator(self.calibrator)._check_parameters()
 
     def _fit(self, data: LabelledScores) -> Fitted:
-        read = reader_of(data, self.input_scale, _score_steps(self.input_scale))
+        read = self._reader(data)
         at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
@@ -114,6 +114,13 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
                 fitted._let_go_of_rows()
                 calibrators.append(fitted)
         return Fitted(None, {"calibrators_": calibrators})
+
+    def _reader(self, data: LabelledScores) -> Reader:
+        """How rows become columns in the order of the classes, -inf where one is masked."""
+        if self.input_scale == "logit":
+            steps = column_steps(data.column_classes, data.shape[1], "logit")
+            return CalibrationMap(data.shape[1], steps).arrange
+        return reader_of(data, self.input_scale, _score_steps(self.input_scale))
 
     def _pairs(self, data: LabelledScores, read: Reader, chosen: slice) -> FloatArray:
         """The rest and the class itself (c, 2, n), for the chosen classes.

@@ -28,7 +28,13 @@ from dircal.validation._columns import (
     show,
 )
 from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes
+from dircal.validation._labels import (
+    as_labels,
+    as_plain,
+    class_indices,
+    observed_classes,
+    plain_labels_advice,
+)
 from dircal.validation._numbers import check_integer, check_number, check_option
 from dircal.validation._two_classes import BINARY
 
@@ -40,6 +46,7 @@ __all__ = [
     "Arguments",
     "LabelledScores",
     "as_labels",
+    "as_plain",
     "check_confidence",
     "check_distribution",
     "check_fit",
@@ -61,5 +68,6 @@ __all__ = [
     "label_text",
     "match_names",
     "observed_classes",
+    "plain_labels_advice",
     "show",
 ]

@@ -4,8 +4,8 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.validation._arrays import LARGEST, ROW_SUM_QUIET, ROW_SUM_TOLERANCE
-from dircal.validation._numbers import check_integer
+from dircal.validation._arrays import ROW_SUM_QUIET, ROW_SUM_TOLERANCE
+from dircal.validation._numbers import LARGEST, check_integer
 
 __all__ = [
     "LARGEST",

@@ -23,6 +23,8 @@ from dircal.validation._columns import (
 )
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
+from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
+from dircal.validation._numbers import LARGEST
 from dircal.validation._two_classes import (
     BINARY,
     as_column,
@@ -47,8 +49,6 @@ ROW_SUM_TOLERANCE = 1e-2
 _SUM_SLACK = 1e-9
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
-LARGEST = 1e100
-"""Beyond this products of logits, weights and parameters leave the range of float64."""
 
 
 def check_fit(
@@ -64,7 +64,10 @@ def check_fit(
 
     With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
     """
-    return _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    if input_scale == "logit":
+        check_labels_left(data, arguments)
+    return data
 
 
 def check_predictions(
@@ -74,10 +77,11 @@ def check_predictions(
     classes: Iterable[Any] | None,
     *,
     name: str = "y_prob",
+    input_scale: InputScale = "probability",
 ) -> LabelledScores:
-    """Probabilities to be measured, their true labels and weights."""
+    """Probabilities, or logits, to be measured, their true labels and weights."""
     arguments = replace(MEASURING, scores=name)
-    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", arguments)
+    return _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
 
 
 def _check_labelled(
@@ -286,21 +290,12 @@ def check_values(
         block = inputs[part]
         if weight is not None:
             block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
+        if input_scale == "logit":
+            check_logits(block, part.start, arguments)
+            continue
         low, high = float(block.min()), float(block.max())
         if not (np.isfinite(low) and np.isfinite(high)):
-            i, j = np.argwhere(~np.isfinite(block))[0]
-            raise ValueError(
-                f"`{name}` must be finite; {arguments.row(part.start + i)}, "
-                f"{arguments.column(j)} is {block[i, j]} "
-                f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
-            )
-        if input_scale == "logit":
-            if max(-low, high) > LARGEST:
-                raise ValueError(
-                    f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
-                    f"at most {LARGEST:g} can be computed with. Check the units."
-                )
-            continue
+            refuse_entry(block, ~np.isfinite(block), part.start, arguments)
         if low < 0:
             i, j = np.argwhere(block < 0)[0]
             raise ValueError(

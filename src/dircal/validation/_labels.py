@@ -1,12 +1,23 @@
 """Labels as users have them, and the indices of their classes."""
 
+import datetime as dt
+from enum import Enum
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.validation._columns import Arguments
 
-__all__ = ["as_labels", "class_indices", "observed_classes", "refuse_masked"]
+__all__ = [
+    "as_labels",
+    "as_plain",
+    "class_indices",
+    "observed_classes",
+    "plain_labels_advice",
+    "refuse_masked",
+]
 
 # Whole numbers that span no more than this are looked up in a table; others are sorted.
 _TABLE = 2**16
@@ -61,6 +72,13 @@ def _check_objects(labels: LabelArray, name: str) -> None:
             f"`{name}` must hold labels of one type; got {' and '.join(kinds)}. "
             "(Unknown label type: mixed.) Convert them, for example to strings."
         )
+    try:
+        _ = labels[0] < labels[0]
+    except TypeError:
+        advice = plain_labels_advice(type(labels[0]))
+        raise ValueError(
+            f"`{name}` holds labels of the type {kinds[0]}, which have no order. {advice}"
+        ) from None
 
 
 def _equals_itself(value: object) -> bool:
@@ -99,3 +117,35 @@ def _span(labels: LabelArray) -> tuple[int, int | None]:
     low, high = int(labels.min()), int(labels.max())
     in_reach = high - low < _TABLE and high < np.iinfo(np.int64).max
     return low, high - low + 1 if in_reach else None
+
+
+def as_plain(label: Any) -> Any:
+    """A text, number or truth value as exactly that, whatever class it has made of it.
+
+    A class of one's own may write itself as it likes, as members of an enumeration do. Anything
+    else stays what it is.
+    """
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    if isinstance(label, str):
+        return str.__str__(label)
+    if isinstance(label, int):
+        return int.__int__(label)
+    if isinstance(label, np.integer):
+        return int(label)
+    if isinstance(label, float):
+        return float.__float__(label)
+    return float(label) if isinstance(label, np.floating) else label
+
+
+def plain_labels_advice(kind: type) -> str:
+    """How to make labels of this type such that every program and every file can hold."""
+    if issubclass(kind, Enum):
+        how = "the names of its members, [label.name for label in y]"
+    elif issubclass(kind, dt.date | np.datetime64):
+        how = "np.asarray(y, dtype='datetime64[s]'), or on texts, [str(label) for label in y]"
+    elif issubclass(kind, bytes):
+        how = "texts, [label.decode() for label in y]"
+    else:
+        how = "texts, [str(label) for label in y]"
+    return f"Fit on {how}."

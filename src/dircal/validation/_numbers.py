@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_integer", "check_number", "check_option"]
+__all__ = ["LARGEST", "check_integer", "check_number", "check_option"]
+
+LARGEST = 1e100
+"""Beyond this products of logits, weights and parameters leave the range of float64."""
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
