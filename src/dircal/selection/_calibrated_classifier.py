@@ -15,7 +15,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
-from dircal.selection._scores import join_classes, known_classes, scores_of
+from dircal.selection._scores import ESTIMATED, join_classes, known_classes, scores_of
 from dircal.selection._splits import (
     Split,
     check_cv,
@@ -26,14 +26,17 @@ from dircal.selection._splits import (
 from dircal.selection._training import check_trainable, name_of_weight
 from dircal.validation import (
     FITTING,
+    LabelledScores,
     as_labels,
-    check_fit,
+    category_order,
+    check_fold,
     check_option,
     check_weight,
     class_indices,
     classes_of_columns,
     observed_classes,
     show,
+    warn_of_order,
 )
 
 __all__ = ["CalibratedClassifier"]
@@ -169,7 +172,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
-        task = _Task(self.estimator, calibrator, X, labels, weight)
+        task = _Task(self.estimator, calibrator, X, labels, weight, category_order(y))
         if self.scheme == "prefit":
             pairs = [task.prefit()]
         else:
@@ -258,6 +261,7 @@ class _Task:
     X: Any
     labels: LabelArray
     weight: FloatArray | None
+    categories: LabelArray | None
 
     @property
     def used(self) -> npt.NDArray[np.intp]:
@@ -272,7 +276,7 @@ class _Task:
                 f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
                 "classes; pass rows of another one."
             )
-        told = self.calibrator.classes
+        told = self.calibrator._labels_of_columns
         if told is None:
             return observed
         n_told = len(list(told))
@@ -282,11 +286,17 @@ class _Task:
         """The classifier as it is, and a calibrator fitted on all rows."""
         known = known_classes(self.estimator)
         if known is None:
-            classes = self.calibrator.classes
+            classes = self.calibrator._labels_of_columns
         else:
             classes = join_classes(known, self.labels[self.used])
         scores = self._scores(self.estimator, self.used, classes)
-        return self.estimator, self._calibrate(scores, self.used, classes)
+        order = self.categories
+        if classes is None and order is not None and np.shape(scores)[1:] == order.shape:
+            # Names of a data frame tell more.
+            classes = order if isinstance(scores, np.ndarray) else None
+        data = self._check(scores, self.used, classes)
+        warn_of_order(data, self.calibrator.input_scale, ESTIMATED)
+        return self.estimator, self._calibrate(data)
 
     def pair(
         self, training: npt.NDArray[np.intp], kept_back: npt.NDArray[np.intp], classes: LabelArray
@@ -294,7 +304,7 @@ class _Task:
         """A classifier trained on some rows, and a calibrator fitted on others."""
         classifier = self._train(training)
         scores = self._scores(classifier, kept_back, classes)
-        return classifier, self._calibrate(scores, kept_back, classes)
+        return classifier, self._calibrate(self._check(scores, kept_back, classes))
 
     def out_of_fold(
         self, splits: list[Split], classes: LabelArray
@@ -302,7 +312,7 @@ class _Task:
         """A classifier trained on all rows, and a calibrator of scores out of fold."""
         parts = [self._scores(self._train(fit), kept, classes) for fit, kept in splits]
         rows = np.concatenate([kept for _, kept in splits])
-        calibrator = self._calibrate(np.concatenate(parts), rows, classes)
+        calibrator = self._calibrate(self._check(np.concatenate(parts), rows, classes))
         return self._train(self.used), calibrator
 
     def _train(self, rows: npt.NDArray[np.intp]) -> Any:
@@ -316,22 +326,19 @@ class _Task:
         part = _safe_indexing(self.X, rows)
         return scores_of(classifier, part, self.calibrator.input_scale, classes)
 
-    def _calibrate(
+    def _check(
         self,
         scores: ArrayLike,
         rows: npt.NDArray[np.intp],
         classes: Iterable[Any] | None,
-    ) -> AbstractCalibrator:
+    ) -> LabelledScores:
+        """Scores through the door; what was trained here knows the order of its columns."""
         weight = None if self.weight is None else self.weight[rows]
+        scale, arguments = self.calibrator.input_scale, self.calibrator._arguments
+        return check_fold(scores, self.labels[rows], weight, classes, scale, arguments)
+
+    def _calibrate(self, data: LabelledScores) -> AbstractCalibrator:
         fitted: AbstractCalibrator = clone(self.calibrator)
-        data = check_fit(
-            scores,
-            self.labels[rows],
-            weight,
-            classes=classes,
-            input_scale=fitted.input_scale,
-            arguments=fitted._arguments,
-        )
         fitted._fit_checked(data)
         # Scores that nobody else has: they go when they have been explained.
         fitted._complete_record()
