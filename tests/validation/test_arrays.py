@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dircal import IdentityCalibrator, TemperatureScaling
+from dircal import IdentityCalibrator, IsotonicCalibrator, TemperatureScaling
 from dircal.exceptions import DircalWarning, RowSumWarning
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
@@ -130,6 +130,8 @@ def test_masked_entries_are_refused():
     masked = np.ma.masked_array(GOOD, mask=GOOD > 0.85)
     with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
         IdentityCalibrator().fit(masked, Y)
+    with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
+        IsotonicCalibrator().fit(masked[:, 0], Y)
 
 
 def test_masked_arrays_without_a_masked_entry_are_arrays():

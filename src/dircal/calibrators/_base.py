@@ -90,7 +90,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             X,
             y,
             sample_weight,
-            classes=self.classes,
+            classes=self._labels_of_columns,
             input_scale=self.input_scale,
             arguments=self._arguments,
         )
@@ -99,6 +99,11 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         for message, category in self._fit_warnings():
             warn(message, category)
         return self
+
+    @property
+    def _labels_of_columns(self) -> Iterable[Any] | None:
+        """Label of each column as the user gave it, here or to a calibrator inside."""
+        return self.classes
 
     def _fit_checked(self, data: LabelledScores) -> Self:
         """Fit with valid parameters on rows that have passed the door, without a warning."""

@@ -56,9 +56,13 @@ class Predictions(AbstractRows[Block]):
         classes: Iterable[Any] | None = None,
         *,
         name: str = "y_prob",
+        from_a_map: bool = False,
     ) -> Self:
-        """Through the door: the arguments of a measure."""
-        return cls.of_checked(check_predictions(y_true, y_prob, sample_weight, classes, name=name))
+        """Through the door: the arguments of a measure, or what a map made of them."""
+        data = check_predictions(
+            y_true, y_prob, sample_weight, classes, name=name, from_a_map=from_a_map
+        )
+        return cls.of_checked(data)
 
     @classmethod
     def of_checked(cls, data: LabelledScores) -> Self:

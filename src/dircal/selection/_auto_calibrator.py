@@ -198,7 +198,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                     f"{self.input_scale!r}; got {each!r} with input_scale={each.input_scale!r}. "
                     "Set the same one everywhere."
                 )
-            if each.classes is not None:
+            if each._labels_of_columns is not None:
                 raise ValueError(
                     f"`calibrators` must leave `classes` to AutoCalibrator; got {each!r}. "
                     "Set `classes` there instead."

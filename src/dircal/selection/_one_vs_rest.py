@@ -1,5 +1,6 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,12 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
     ----------
     calibrator : calibrator
         What is fitted for each class, usually a binary one: `BetaCalibrator`,
-        `HistogramCalibrator`, `IsotonicCalibrator` or `PlattCalibrator`. Its ``input_scale`` and
-        ``classes`` speak of the `X` that is given here. It is cloned, never fitted itself.
+        `HistogramCalibrator`, `IsotonicCalibrator` or `PlattCalibrator`. Its ``input_scale`` speaks
+        of the `X` that is given here. It is cloned, never fitted itself.
+    classes : sequence, optional
+        Label of each column of `X`, in any order. Needed where the labels in `y` do not tell:
+        columns in another order than sorted labels, or a class that `y` lacks. None stands for
+        the ``classes`` of ``calibrator``.
 
     Attributes
     ----------
@@ -86,8 +91,14 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
 
     calibrators_: list[Any]
 
-    def __init__(self, calibrator: Any) -> None:
+    def __init__(self, calibrator: Any, *, classes: Iterable[Any] | None = None) -> None:
         self.calibrator = calibrator
+        self.classes = classes
+
+    @property
+    def _labels_of_columns(self) -> Iterable[Any] | None:
+        inside = check_calibrator(self.calibrator)._labels_of_columns
+        return inside if self.classes is None else self.classes
 
     @property
     def map_(self) -> CalibrationMap:  # type: ignore[override]
@@ -100,6 +111,14 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
 
     def _check_options(self) -> None:
         check_calibrator(self.calibrator)._check_parameters()
+        inside = self.calibrator._labels_of_columns
+        if self.classes is None or inside is None:
+            return
+        if [*self.classes] != [*inside]:
+            raise ValueError(
+                f"`classes` and those of `calibrator` must not differ; got {self.classes!r} and "
+                f"{inside!r}. Leave out those of `calibrator`."
+            )
 
     def _fit(self, data: LabelledScores) -> Fitted:
         read = self._reader(data)

@@ -18,24 +18,26 @@ from dircal.validation._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    match_names,
     show,
 )
+from dircal.validation._conversion import as_array, category_order, refuse_masked
 from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
+from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
+from dircal.validation._new_rows import columns_of_new_rows
 from dircal.validation._numbers import LARGEST
+from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import (
     BINARY,
     as_column,
     classes_of_two,
-    match_one,
     two_columns,
 )
 
 __all__ = [
     "check_confidence",
     "check_fit",
+    "check_fold",
     "check_predictions",
     "check_probabilities",
     "check_scores",
@@ -67,6 +69,7 @@ def check_fit(
     data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
     if input_scale == "logit":
         check_labels_left(data, arguments)
+    warn_of_order(data, input_scale, arguments)
     return data
 
 
@@ -78,10 +81,32 @@ def check_predictions(
     *,
     name: str = "y_prob",
     input_scale: InputScale = "probability",
+    from_a_map: bool = False,
 ) -> LabelledScores:
-    """Probabilities, or logits, to be measured, their true labels and weights."""
+    """Probabilities, or logits, to be measured, their true labels and weights.
+
+    What comes ``from_a_map`` is taken as it is: its columns have been judged before.
+    """
     arguments = replace(MEASURING, scores=name)
-    return _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
+    data = _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
+    if not from_a_map:
+        warn_of_order(data, input_scale, arguments)
+    return data
+
+
+def check_fold(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> LabelledScores:
+    """What a classifier gave to rows of a fit: it knows which of its columns is which."""
+    data = _check_labelled(scores, labels, sample_weight, classes, input_scale, arguments)
+    if input_scale == "logit":
+        check_labels_left(data, arguments)
+    return data
 
 
 def _check_labelled(
@@ -93,15 +118,17 @@ def _check_labelled(
     arguments: Arguments,
 ) -> LabelledScores:
     binary = arguments is BINARY
+    refuse_swapped(scores, labels, arguments)
     inputs, names = _as_matrix(as_column(scores) if binary else scores, arguments.scores)
     n_features = inputs.shape[1]
     given = as_labels(labels, len(inputs), arguments)
     weight = check_weight(sample_weight, len(inputs))
     observed = observed_classes(given if weight is None else given[weight > 0])
+    told = (category_order(labels),)
     if binary:
-        column_classes = classes_of_two(observed, classes, names, n_features)
+        column_classes = classes_of_two(observed, classes, names, n_features, *told)
     else:
-        column_classes = classes_of_columns(observed, classes, names, n_features, arguments)
+        column_classes = classes_of_columns(observed, classes, names, n_features, arguments, *told)
     sorted_classes = np.sort(column_classes)
     if n_features == 1:
         inputs = two_columns(inputs, weight, input_scale)
@@ -132,18 +159,7 @@ def check_scores(
         )
     whole = two_columns(inputs, None, input_scale) if n_features == 1 else inputs
     check_values(whole, None, input_scale, FITTING)
-    if names is None:
-        return inputs, column_classes
-    match = match_one if n_features == 1 else match_names
-    matched = match(names, column_classes)
-    if matched is not None:
-        return inputs, matched
-    if feature_names is not None and not np.array_equal(names, feature_names):
-        raise ValueError(
-            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
-            f"{show(feature_names)}. Select and order the columns as in `fit`."
-        )
-    return inputs, column_classes
+    return inputs, columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
 def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
@@ -162,13 +178,13 @@ def check_confidence(
     correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], FloatArray | None]:
     """Confidence of each row, whether it was right, and its weight."""
-    values = np.asarray(confidence)
+    values = as_array(confidence)
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiub":
         raise ValueError(
             f"`confidence` must be one number for each row; got {values.dtype} values of shape "
             f"{values.shape}. Pass the largest probability of each row."
         )
-    right = np.asarray(correct)
+    right = as_array(correct)
     if right.shape != values.shape:
         raise ValueError(
             f"`correct` has shape {right.shape}, but `confidence` has {values.shape}. "
@@ -205,7 +221,7 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
     refuse_masked(name, X)
-    matrix = X if type(X) in (np.ndarray, np.memmap) else np.asarray(X)
+    matrix = as_array(X)
     if np.iscomplexobj(matrix):
         raise ValueError(
             f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
@@ -244,7 +260,7 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray 
         )
     refuse_masked("sample_weight", sample_weight)
     try:
-        given = np.asarray(sample_weight)
+        given = as_array(sample_weight)
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
         weight = given.astype(np.float64, copy=False)
