@@ -23,6 +23,7 @@ from dircal.validation._columns import (
 )
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
+from dircal.validation._numbers import refuse_dates
 from dircal.validation._two_classes import (
     BINARY,
     as_column,
@@ -208,6 +209,7 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
         )
     if matrix.dtype.kind not in "fiub":
         try:
+            refuse_dates(matrix)
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -243,6 +245,7 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray 
         given = np.asarray(sample_weight)
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
+        refuse_dates(given)
         weight = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(

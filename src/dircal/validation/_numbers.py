@@ -3,10 +3,14 @@
 import math
 import numbers
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["check_integer", "check_number", "check_option"]
+__all__ = ["check_integer", "check_number", "check_option", "refuse_dates"]
+
+_OF_TIME = (np.datetime64, np.timedelta64)
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
@@ -41,6 +45,13 @@ def check_integer(name: str, value: object, *, at_least: int) -> None:
         raise ValueError(f"`{name}` must be a whole number of at least {at_least}; got {value!r}.")
 
 
+def refuse_dates(values: npt.NDArray[Any]) -> None:
+    """Raise a TypeError on times, which NumPy counts from 1970 where numbers are asked for."""
+    kind = values.dtype.kind
+    if kind in "mM" or (kind == "O" and any(isinstance(x, _OF_TIME) for x in values.flat)):
+        raise TypeError("dates and spans of time are no numbers")
+
+
 def _is_a(kind: type, value: object) -> bool:
-    """Whether ``value`` is a number of this kind; truth values are not."""
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    """Whether ``value`` is a number of this kind; truth values and spans of time are not."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.bool_, *_OF_TIME))
