@@ -19,6 +19,25 @@ def changed(value, row=2, column=1):
     return X
 
 
+DATES = np.array([["2020", "2021"]] * 4, dtype="datetime64[Y]")
+OF_TIME = {
+    "dates": DATES,
+    "spans": DATES - DATES[0, 0],
+    "objects": np.array([[DATES[0, 0]] * 2] * 4, dtype=object),
+    "one date": np.array([[0.5, DATES[0, 0]]] * 4, dtype=object),
+}
+
+
+@pytest.mark.parametrize("times", OF_TIME.values(), ids=OF_TIME)
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_times_are_no_numbers(times, scale):
+    """NumPy would count them from 1970."""
+    with pytest.raises(ValueError, match=r"`X` must hold numbers.*dates and spans of time are no"):
+        TemperatureScaling(input_scale=scale).fit(times, Y)
+    with pytest.raises(ValueError, match=r"`sample_weight` must hold numbers.*of time are no"):
+        TemperatureScaling().fit(GOOD, Y, times[:, 1])
+
+
 BAD_X = {
     "nan": (changed(np.nan), r"`X` must be finite; row 2, column 1 is nan.*Remove such rows"),
     "infinity": (changed(np.inf), r"`X` must be finite; row 2, column 1 is inf"),

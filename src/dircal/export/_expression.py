@@ -11,12 +11,12 @@ step in them once, and all such targets have it.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._typing import FloatArray
 
 __all__ = [

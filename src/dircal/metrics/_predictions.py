@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray

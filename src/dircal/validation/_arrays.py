@@ -25,7 +25,7 @@ from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
 from dircal.validation._new_rows import columns_of_new_rows
-from dircal.validation._numbers import LARGEST
+from dircal.validation._numbers import LARGEST, refuse_dates
 from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import (
     BINARY,
@@ -228,6 +228,7 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
         )
     if matrix.dtype.kind not in "fiub":
         try:
+            refuse_dates(matrix)
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -263,6 +264,7 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray 
         given = as_array(sample_weight)
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
+        refuse_dates(given)
         weight = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
