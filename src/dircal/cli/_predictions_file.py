@@ -56,8 +56,11 @@ class FileRows:
     weights: FloatArray | None
     is_array: bool
 
-    def predictions(self, scale: InputScale) -> Predictions:
-        """The rows as measures take them: checked probabilities, whatever the scale."""
+    def predictions(self, scale: InputScale, *, judged: bool = False) -> Predictions:
+        """The rows as measures take them: checked probabilities, whatever the scale.
+
+        Where the order of the columns was ``judged`` before, nothing is said of it again.
+        """
         if len(self.columns) == 1:
             raise ValueError(
                 f"one column of scores was chosen, {self.columns[0]!r}, but measures need one for "
@@ -65,7 +68,13 @@ class FileRows:
             )
         classes = self.classes.tolist()
         data = check_predictions(
-            self.labels, self.scores, self.weights, classes, name="X", input_scale=scale
+            self.labels,
+            self.scores,
+            self.weights,
+            classes,
+            name="X",
+            input_scale=scale,
+            from_a_map=judged,
         )
         identity = IdentityCalibrator(input_scale=scale)._fit_checked(data)
         proba = identity._predict_checked(data)
