@@ -110,8 +110,8 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "Dirichlet ODIR": lambda k: DirichletCalibrator(classes=range(k)),
     "Dirichlet L2": lambda k: DirichletCalibrator(penalty="l2", classes=range(k)),
     GRID: lambda k: CalibratorCV(DirichletCalibrator(classes=range(k)), "paper_neural"),
-    "one-vs-rest beta": lambda k: OneVsRestCalibrator(BetaCalibrator(classes=range(k))),
-    "one-vs-rest isotonic": lambda k: OneVsRestCalibrator(IsotonicCalibrator(classes=range(k))),
+    "one-vs-rest beta": lambda k: OneVsRestCalibrator(BetaCalibrator(), classes=range(k)),
+    "one-vs-rest isotonic": lambda k: OneVsRestCalibrator(IsotonicCalibrator(), classes=range(k)),
     OUR_SMS: lambda k: BayesianDirichletCalibrator(
         prior="fixed", classes=range(k), clip=_SINGLE_ZERO
     ),

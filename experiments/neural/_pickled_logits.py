@@ -15,8 +15,13 @@ import numpy.typing as npt
 __all__ = ["LabelledLogits", "read_pickled_logits"]
 
 _LARGEST_FILE = 2**32
-# A file of some arrays needs some dozens of steps; more is an attack on the memory.
-_MOST_STEPS = 10_000
+# A file of some arrays needs some dozens of steps; more is an attack on the memory. No list can be
+# nested deeper than this either.
+_MOST_STEPS = 1000
+# Keys are hashed, and a few bytes of nested tuples take years of that.
+_HASHING = ("DICT", "SETITEM", "SETITEMS", "ADDITEMS", "FROZENSET")
+# An array that is named again is made again. Arrays take this many times the bytes of the file.
+_MOST_COPIES = 4
 
 
 class UnsafePickleError(Exception):
@@ -52,7 +57,8 @@ def read_pickled_logits(path: str | os.PathLike[str]) -> tuple[LabelledLogits, .
     -----
     A pickle is a program, and `pickle.load` runs it. Here arrays of numbers are all that it can
     make: whatever else it asks for is refused before anything happens, with a ValueError that
-    names it. Files of Python 2 and of all versions of NumPy can be read.
+    names it. Time and memory are bounded by the size of the file. Files of Python 2 and of all
+    versions of NumPy can be read.
 
     When not to use it: for your own files. `numpy.savez` has no such problem.
 
@@ -76,7 +82,7 @@ def read_pickled_logits(path: str | os.PathLike[str]) -> tuple[LabelledLogits, .
     try:
         if len(content) > _LARGEST_FILE:
             raise UnsafePickleError("it is larger than 4 GiB")
-        return _as_parts(_unpickle(content))
+        return _as_parts(_unpickle(content), _MOST_COPIES * len(content))
     except UnsafePickleError as error:
         raise ValueError(
             f"`path` {str(path)!r} holds no logits that can be read safely: {error}. Pass a "
@@ -108,6 +114,8 @@ def _check_steps(content: bytes) -> None:
                 raise UnsafePickleError(f"it asks for {argument} places in memory")
             if code.name in ("PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4"):
                 raise UnsafePickleError(f"it uses {code.name}, which no array needs")
+            if code.name in _HASHING:
+                raise UnsafePickleError("it holds a dict or a set, not only arrays")
             if code.name == "GLOBAL":
                 _stand_in(*str(argument).split(" ", 1))
     except UnsafePickleError:
@@ -165,11 +173,17 @@ class _Array:
     def __setstate__(self, state: Any) -> None:
         _, self.shape, self.dtype, self.fortran, self.content = state
 
+    @property
+    def n_bytes(self) -> int:
+        """How much it holds; nothing where it is none."""
+        return len(self.content) if isinstance(self.content, str | bytes | bytearray) else 0
+
     def make(self) -> npt.NDArray[Any]:
         """The array, if there is as much of it as its shape says."""
         content = self.content
         if isinstance(content, str):
-            content = _encode(content, "latin1")
+            # Other characters than those of bytes leave another number of them.
+            content = content.encode("latin1", "ignore")
         shape = self.shape
         fine = isinstance(content, bytes | bytearray) and isinstance(self.dtype, _DType)
         fine = fine and isinstance(shape, tuple) and len(shape) <= 4
@@ -194,11 +208,11 @@ def _from_buffer(buffer: Any, dtype: Any, shape: Any, order: Any) -> _Array:
     return array
 
 
-def _encode(text: Any, encoding: Any) -> bytes:
-    """How Python 3 writes bytes in old protocols."""
+def _encode(text: Any, encoding: Any) -> str:
+    """How Python 3 writes bytes in old protocols; encoded once it is known to be an array."""
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise UnsafePickleError("it encodes something that is no content of an array")
-    return text.encode("latin1")
+    return text
 
 
 class _StandIn:
@@ -237,8 +251,8 @@ def _stand_in(module: str, name: str = "") -> _StandIn:
     return _STAND_INS[module, name]
 
 
-def _as_parts(content: Any) -> tuple[LabelledLogits, ...]:
-    """The pairs, from one or several of them."""
+def _as_parts(content: Any, most_bytes: int) -> tuple[LabelledLogits, ...]:
+    """The pairs, from one or several of them, of so many bytes together."""
     if not isinstance(content, list | tuple) or not content:
         raise UnsafePickleError(f"it holds a {type(content).__name__}, not pairs of arrays")
     pairs = [content] if isinstance(content[0], _Array) else list(content)
@@ -246,6 +260,10 @@ def _as_parts(content: Any) -> tuple[LabelledLogits, ...]:
         arrays = isinstance(pair, list | tuple) and all(isinstance(x, _Array) for x in pair)
         if not arrays or len(pair) != 2:
             raise UnsafePickleError("it does not hold pairs (logits, labels) of arrays")
+    n_bytes = sum(array.n_bytes for pair in pairs for array in pair)
+    if n_bytes > most_bytes:
+        size = most_bytes // _MOST_COPIES
+        raise UnsafePickleError(f"it holds arrays of {n_bytes} bytes in a file of {size}")
     return tuple(_as_part(logits.make(), labels.make()) for logits, labels in pairs)
 
 

@@ -112,10 +112,10 @@ def _legacy_temperature(given: Given) -> Fitted:
 METHODS: dict[str, Method] = {
     "DirL2": _dirichlet,
     "Beta": _plain(
-        lambda classes: OneVsRestCalibrator(BetaCalibrator(classes=classes, clip=_FLOOR))
+        lambda classes: OneVsRestCalibrator(BetaCalibrator(clip=_FLOOR), classes=classes)
     ),
     "FreqB": _binned("frequency"),
-    "Isot": _plain(lambda classes: OneVsRestCalibrator(IsotonicCalibrator(classes=classes))),
+    "Isot": _plain(lambda classes: OneVsRestCalibrator(IsotonicCalibrator(), classes=classes)),
     "WidB": _binned("width"),
     "TempS": _temperature,
     "Uncal": _plain(lambda classes: IdentityCalibrator(classes=classes)),

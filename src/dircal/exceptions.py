@@ -4,6 +4,7 @@
 
     UserWarning
     └── DircalWarning
+        ├── ColumnOrderWarning    the labels fit another order of the columns far better
         ├── ConvergenceWarning    the fit did not converge (also scikit-learn's ConvergenceWarning)
         ├── GridEdgeWarning       the best value of a search lies on the edge of its grid
         ├── RowSumWarning         rows were far enough from summing to one to be worth a look
@@ -20,6 +21,7 @@ from types import FrameType
 from sklearn import exceptions as sklearn_exceptions
 
 __all__ = [
+    "ColumnOrderWarning",
     "ConvergenceWarning",
     "DircalWarning",
     "GridEdgeWarning",
@@ -31,6 +33,10 @@ __all__ = [
 
 class DircalWarning(UserWarning):
     """Every warning that dircal gives."""
+
+
+class ColumnOrderWarning(DircalWarning):
+    """The labels fit another order of the columns far better; the message names it."""
 
 
 class ConvergenceWarning(DircalWarning, sklearn_exceptions.ConvergenceWarning):  # type: ignore[misc]

@@ -188,6 +188,7 @@ def test_rows_that_are_nearly_uniform_have_a_lower_temperature(make_problem):
     assert learned.explain().comparison.temperature == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 def test_scores_that_point_away_from_the_labels_are_used(make_problem):
     problem = make_problem(0, n=2000, k=3)
     turned = (problem.y + 1) % 3  # class j is said where class j + 1 is meant

@@ -75,6 +75,7 @@ def humps(seed, n=400):
     return p, y
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 @given(seed=st.integers(0, 2**32 - 1))
 def test_nonnegative_slopes_meet_the_conditions_of_an_optimum(seed):
     """Karush, Kuhn and Tucker: no gradient where free, none pointing inwards where held."""
@@ -87,6 +88,7 @@ def test_nonnegative_slopes_meet_the_conditions_of_an_optimum(seed):
     assert_allclose(gradient * np.r_[params[:2], 1.0], 0.0, atol=1e-6 * max(1.0, params.max()))
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 def test_free_slopes_may_be_negative():
     rng = np.random.default_rng(0)
     p = rng.beta(0.7, 0.7, 2000).clip(1e-6, 1 - 1e-6)
@@ -95,6 +97,7 @@ def test_free_slopes_may_be_negative():
     assert_allclose(params_of(fit), [-1.0, -1.0, 0.0], atol=0.3)
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 def test_every_face_is_reached():
     signs = set()
     for seed in range(40):
@@ -107,6 +110,7 @@ def test_every_face_is_reached():
     assert signs == {(True, True), (True, False), (False, True), (False, False)}
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 @pytest.mark.parametrize("seed", range(5))
 def test_nonnegative_slopes_are_those_of_a_bounded_solver(seed):
     p, y = humps(seed)

@@ -203,6 +203,7 @@ def test_members_that_nobody_asks_keep_no_rows(make_problem):
         fit.calibrators_[0].explain()
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 @pytest.mark.parametrize(
     "calibrator",
     [BayesianDirichletCalibrator(), BetaCalibrator(slopes="nonnegative"), PlattCalibrator()],

@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from onnx.reference import ReferenceEvaluator
 from scipy.special import softmax
 
 from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
@@ -23,6 +24,20 @@ def run_onnx(calibrator, X, dtype):
     (proba,) = session.run(["probabilities"], {"scores": X.astype(outside)})
     assert proba.dtype == outside
     return proba
+
+
+def run_reference(model, X):
+    """The model in the evaluator that comes with ONNX, which is what its operators mean."""
+    with np.errstate(all="ignore"):
+        (proba,) = ReferenceEvaluator(model).run(None, {"scores": X})
+    return proba
+
+
+def assert_named(model):
+    """ONNX Runtime before 1.22 names what it fuses after its parts, and refuses a name twice."""
+    names = [node.name for node in model.graph.node]
+    assert all(names)
+    assert len(set(names)) == len(names)
 
 
 def run_torch(calibrator, X, dtype):
@@ -97,10 +112,14 @@ def fitted_binary(scaled_binary, request):
 def assert_agrees(calibrator, X, bound):
     expected = calibrator.predict_proba(X)
     assert np.abs(run_onnx(calibrator, X, "float64") - expected).max() <= bound
+    model = to_onnx(calibrator, dtype="float64")
+    assert_named(model)
+    assert np.abs(run_reference(model, X) - expected).max() <= bound
     assert np.abs(run_python(calibrator, X) - expected).max() <= bound
     single = X.astype(np.float32)
     rounded = calibrator.predict_proba(single)
     assert np.abs(run_onnx(calibrator, single, "mixed") - rounded).max() <= 1e-7
+    assert_named(to_onnx(calibrator))
     if isinstance(innermost(calibrator), CURVES):
         return
     assert np.abs(run_torch(calibrator, X, "float64") - expected).max() <= bound

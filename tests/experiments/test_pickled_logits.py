@@ -4,6 +4,8 @@ import io
 import os
 import pickle
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -135,11 +137,15 @@ BROKEN = {
     "a persistent id": (b"\x80\x02X\x01\x00\x00\x00aQ.", "uses BINPERSID"),
     "an extension": (b"\x80\x02\x82\x01.", "uses EXT1"),
     "a place far away": (b"\x80\x02Nr\xff\xff\xff\x7f.", "asks for 2147483647 places"),
-    "many steps": (b"\x80\x02" + b"N0" * 6000 + b"N.", "more than 10000 steps"),
+    "many steps": (b"\x80\x02" + b"N0" * 600 + b"N.", "more than 1000 steps"),
+    "a deep list": (b"\x80\x02" + b"]" * 400 + b"a" * 399 + b".", "does not hold pairs"),
     "a changed function": (b"\x80\x02" + NUMPY + b"}b.", "changes a function"),
     "an object of a function": (b"\x80\x02" + NUMPY + b")\x81.", "damaged"),
     "a number": (pickle.dumps(3), "holds a int, not pairs"),
-    "a dict": (pickle.dumps({"logits": 1}), "holds a dict, not pairs"),
+    "a dict": (pickle.dumps({"logits": 1}), "holds a dict or a set, not only arrays"),
+    "an empty dict": (pickle.dumps({}), "holds a dict, not pairs"),
+    "a set": (pickle.dumps([{1, 2}]), "holds a dict or a set, not only arrays"),
+    "a frozen set": (pickle.dumps([frozenset([1])]), "holds a dict or a set, not only arrays"),
     "lists": (pickle.dumps([([1], [2])]), "does not hold pairs"),
     "three arrays": (pickle.dumps([(np.ones(2),) * 3]), "does not hold pairs"),
     "objects": (
@@ -161,6 +167,58 @@ def test_broken_files(content, message, write):
         read_pickled_logits(write(content))
     assert str(error.value).endswith("numpy.savez.")
     assert "\n" not in str(error.value)
+
+
+def nested_tuples(levels):
+    """Python opcodes of (t, t), of a t of (s, s), and so on: twice as many of them each level."""
+    return b")" + b"q\x000h\x00h\x00\x86" * levels
+
+
+READS = """
+import sys
+from experiments.neural._pickled_logits import read_pickled_logits
+try:
+    read_pickled_logits(sys.argv[1])
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("key", ["}%sNs.", "\x8f(%s\x90.", "(%s\x91.", "(%sNd."])
+def test_nested_tuples_are_not_hashed(key, write):
+    before, after = key.encode("latin1").split(b"%s")
+    path = write(b"\x80\x04" + before + nested_tuples(60) + after)
+    assert path.stat().st_size < 700
+    # In a process of its own, which can be ended: a hash does not listen to signals.
+    command = [sys.executable, "-c", READS, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "it holds a dict or a set, not only arrays" in done.stdout
+
+
+@pytest.mark.parametrize("where", ["shape", "dtype", "content"])
+def test_nested_tuples_are_not_printed(where, write):
+    state = {"shape": b"K\x01\x85", "dtype": b"cnumpy\ndtype\nU\x02f8\x85R", "content": b"U\x01a"}
+    state[where] = nested_tuples(60)
+    array = (
+        NUMPY + b")R(K\x01" + state["shape"] + state["dtype"] + b"\x89" + state["content"] + b"tb"
+    )
+    with pytest.raises(ValueError, match="without dtype, shape or content"):
+        read_pickled_logits(write(b"\x80\x02" + array + array + b"\x86."))
+
+
+def test_one_array_many_times_takes_no_more_than_a_few(write):
+    z, y = np.zeros((1000, 3), dtype=np.float32), np.zeros(1000, dtype=np.uint8)
+    assert len(read_pickled_logits(write(pickle.dumps([(z, y)] * 2)))) == 2
+    with pytest.raises(ValueError, match=r"arrays of .* bytes in a file of"):
+        read_pickled_logits(write(pickle.dumps([(z, y)] * 20)))
+
+
+def test_text_that_is_no_content(write):
+    text = "aaaaaaa漢".encode()
+    array = NUMPY + b")R(K\x01K\x01K\x01\x86cnumpy\ndtype\nU\x02f8\x85R\x89X"
+    array += struct.pack("<i", len(text)) + text + b"tb"
+    with pytest.raises(ValueError, match="which needs 8 bytes, but has 7"):
+        read_pickled_logits(write(b"\x80\x02" + array + array + b"\x86."))
 
 
 def test_an_array_declared_as_10_gb(write):

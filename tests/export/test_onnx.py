@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
@@ -26,7 +27,7 @@ def fitted(make_problem):
 
 
 def test_the_graph_is_the_formula(fitted):
-    graph = to_onnx(fitted).graph
+    graph = to_onnx(fitted, dtype="float64").graph
     kinds = [node.op_type for node in graph.node]
     assert kinds == ["Gather", "ReduceSum", "Div", "Max", "Log", "MatMul", "Add", "Softmax"]
     assert [
@@ -39,6 +40,24 @@ def test_the_graph_is_the_formula(fitted):
     assert len({node.name for node in graph.node}) == len(kinds)
     used = {name for node in graph.node for name in node.input}
     assert {constant.name for constant in graph.initializer} <= used
+
+
+def test_networks_give_single_precision(fitted):
+    """So that is what goes in and comes out unless told otherwise."""
+    graph = to_onnx(fitted).graph
+    kinds = {x.type.tensor_type.elem_type for x in (*graph.input, *graph.output)}
+    assert kinds == {onnx.TensorProto.FLOAT}
+    assert [node.op_type for node in graph.node][:: len(graph.node) - 1] == ["Cast", "Cast"]
+
+
+def test_huge_logits_in_the_reference_evaluator(make_problem):
+    """Its LogSoftmax is the logarithm of a softmax, which has no logarithm 800 below the best."""
+    problem = make_problem(0, n=200, k=3)
+    scaling = DirichletCalibrator(input_scale="logit").fit(problem.logits, problem.y)
+    X = np.array([[5e3, -5e3, 0.0], [0.0, 900.0, 1.0], [-1e4, -np.inf, -2e4]])
+    with np.errstate(all="ignore"):
+        (found,) = ReferenceEvaluator(to_onnx(scaling, dtype="float64")).run(None, {"scores": X})
+    np.testing.assert_allclose(found, scaling.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_columns_and_classes_are_in_the_metadata(fitted):
@@ -70,7 +89,7 @@ def test_the_file_is_the_model(fitted, tmp_path):
 
 
 def test_bad_arguments(fitted, make_problem):
-    with pytest.raises(ValueError, match="`dtype` must be one of 'float64', 'float32', 'mixed'"):
+    with pytest.raises(ValueError, match="`dtype` must be one of 'mixed', 'float64', 'float32'"):
         to_onnx(fitted, dtype="double")
     with pytest.raises(
         ValueError, match="`dtype` must be one of 'float64', 'float32'; got 'mixed'"

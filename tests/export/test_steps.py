@@ -23,6 +23,8 @@ SIMPLE = CalibrationMap(3, (maps.Scale(0.5), maps.Softmax()))
 RNG = np.random.default_rng(0)
 PROBA = np.vstack([RNG.dirichlet(np.ones(3), size=20), np.eye(3), [[0.5, 0.49999, 0.0]]])
 LOGITS = RNG.normal(scale=5.0, size=(20, 3))
+MASKED = np.where(RNG.random((20, 3)) < 0.3, -np.inf, LOGITS)
+MASKED[:, 0] = LOGITS[:, 0]
 ONE = np.r_[0.0, 0.25, 0.5, 1.0, RNG.random(20)][:, None]
 EXAMPLES = {
     "Affine": (maps.Affine(W, [0.1, 0.2, -0.3]), LOGITS),
@@ -34,6 +36,7 @@ EXAMPLES = {
     "LogProbability": (maps.LogProbability(1e-3), PROBA),
     "LogSoftmax": (maps.LogSoftmax(1e-3), LOGITS),
     "Lookup": (maps.Lookup([0.25, 0.25, 0.7], [0.1, 0.5, 0.3, 0.9]), ONE),
+    "MaskedAsLeast": (maps.MaskedAsLeast(), MASKED),
     "MeanOfMaps": (maps.MeanOfMaps((SIMPLE, SIMPLE.then())), LOGITS),
     "Normalise": (maps.Normalise(1e-6), PROBA),
     "OneVsRest": (maps.OneVsRest((PLATT, PLATT, PLATT), "logit"), LOGITS),
@@ -139,3 +142,9 @@ def test_positive_constants_stay_positive():
     found = in_precision(np.array([-1.0, 0.0, 1e-300, 0.1]), np.float32)
     assert found.dtype == np.float32
     assert found.tolist() == [-1.0, 0.0, np.finfo(np.float32).tiny, np.float32(0.1)]
+
+
+def test_finite_constants_stay_finite():
+    found = in_precision(np.array([-1e300, -np.inf, 1e300, np.inf]), np.float32)
+    large = float(np.finfo(np.float32).max)
+    assert found.tolist() == [-large, -np.inf, large, np.inf]

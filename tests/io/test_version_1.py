@@ -41,14 +41,14 @@ def test_what_is_saved_again_is_version_2(path, tmp_path):
 
 STEPS = {
     "bayesian": "Normalise LogProbability UniformMixture Affine Softmax",
-    "bayesian_fixed": "LogSoftmax UniformMixture Affine Softmax",
+    "bayesian_fixed": "MaskedAsLeast LogSoftmax UniformMixture Affine Softmax",
     "beta": "Normalise LogProbability Affine Sigmoid",
     "dirichlet": "Normalise LogProbability Affine Softmax",
-    "dirichlet_logit": "LogSoftmax Affine Softmax",
+    "dirichlet_logit": "MaskedAsLeast LogSoftmax Affine Softmax",
     "histogram": "Normalise Columns Lookup Complement",
     "identity": "Normalise",
     "isotonic": "Normalise Columns Interpolation Complement",
-    "matrix": "Columns Affine Softmax",
+    "matrix": "Columns MaskedAsLeast Affine Softmax",
     "platt": "LogSoftmax LogOdds Diagonal Sigmoid",
     "temperature_25": "Normalise LogProbability Scale Softmax",
     "vector": "Normalise LogProbability Diagonal Softmax",

@@ -21,6 +21,7 @@ from dircal.maps import (
     LogProbability,
     LogSoftmax,
     Lookup,
+    MaskedAsLeast,
     MeanOfMaps,
     Normalise,
     OneVsRest,
@@ -53,6 +54,11 @@ CASES = {
     ),
     "log": (LogProbability(0.1), P, np.log(np.maximum(P, 0.1))),
     "log of zero": (LogProbability(), np.array([[0.0], [1.0]]), [[-708.39641853], [0.0]]),
+    "masked as least": (
+        MaskedAsLeast(),
+        np.array([[1.0, -np.inf, 0.0], [-np.inf, -np.inf, 5.0], [-3.0, 2.0, -9.0]]),
+        [[1.0, 2.0, 0.0], [-3.0, 2.0, 5.0], [-3.0, 2.0, -9.0]],
+    ),
     "log-softmax": (LogSoftmax(), Z, log_softmax(Z, axis=0)),
     "log-softmax with a clip": (
         LogSoftmax(0.05),
@@ -261,3 +267,26 @@ def test_columns_come_in_the_order_of_the_labels():
     assert column_steps(np.array(["b", "a"]), 2, "probability") == (Columns((1, 0)),)
     assert column_steps(np.array([0, 1]), 1, "probability") == (Complement(),)
     assert column_steps(np.array([1, 0]), 1, "logit") == (ZeroLogit(), Columns((1, 0)))
+
+
+def test_masked_classes_are_read_as_zeros_unless_a_step_says_otherwise():
+    rows = np.array([[1.0, -np.inf, 0.0], [0.5, 2.0, -1.0]])
+    deep = CalibrationMap(3, (Columns((2, 0, 1)), LogSoftmax()))
+    assert_allclose(deep.read(rows)[:, 0], [-np.log1p(np.e), -np.log1p(1 / np.e), -708.70968], 1e-6)
+    least = CalibrationMap(3, (Columns((2, 0, 1)), MaskedAsLeast()))
+    assert_array_equal(least.read(rows), [[0.0, -1.0], [1.0, 0.5], [0.0, 2.0]])
+
+
+def test_masked_classes_get_nothing():
+    """Also where the map would give them everything."""
+    rows = np.array([[1.0, -np.inf, 0.0], [0.5, 2.0, -1.0], [-np.inf, 3.0, -np.inf]])
+    for last in ((Softmax(),), (OneVsRest((SIGMOID,) * 3, "logit"),)):
+        whole = CalibrationMap(3, last)
+        expected = np.array([softmax([1.0, -np.inf, 0.0]), softmax(rows[1]), [0.0, 1.0, 0.0]])
+        assert_allclose(whole(rows), expected, rtol=1e-12)
+    upside_down = CalibrationMap(3, (Affine(-2.0 * np.eye(3), np.zeros(3)), Softmax()))
+    assert_array_equal(upside_down(rows)[0], [0.5, 0.0, 0.5])
+    part = CalibrationMap(3, (Scale(2.0),))
+    assert_allclose(part(rows)[0], [2.0, 2.0 - 2 * 708.3964185, 0.0])
+    one = CalibrationMap(1, (ZeroLogit(), Columns((1, 0)), LogSoftmax(), Softmax()))
+    assert_allclose(one(np.array([[-np.inf], [0.0]])), [[0.0, 1.0], [0.5, 0.5]])

@@ -55,7 +55,7 @@ def test_it_is_saved_and_loaded(fitted, tmp_path):
 def test_it_is_exported(fitted):
     calibrator, X = fitted
     expected = calibrator.predict_proba(X)
-    model = export.to_onnx(calibrator).SerializeToString()
+    model = export.to_onnx(calibrator, dtype="float64").SerializeToString()
     (proba,) = onnxruntime.InferenceSession(model).run(None, {"scores": X})
     assert_allclose(proba, expected, atol=1e-12)
     module: dict = {}

@@ -20,6 +20,7 @@ from dircal import (
     OneVsRestCalibrator,
     Report,
     TemperatureScaling,
+    VectorScaling,
     calibration_test,
     compare,
     metrics,
@@ -233,6 +234,31 @@ def test_the_code_on_the_page_has_every_argument(problem):
     room = {"y_true": names[problem.y], "y_prob": problem.proba, "new_y_prob": problem.proba[:2]}
     exec(code, room)
     assert room["report"].to_dict() == report.to_dict()
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        TemperatureScaling(),
+        OneVsRestCalibrator(IsotonicCalibrator()),
+        CalibratorCV(VectorScaling(penalty="l2"), {"lam": [1e-3]}),
+        TemperatureScaling(classes=["dog", "cat", "bird", "ant"]),
+    ],
+    ids=["plain", "one against the rest", "search", "told already"],
+)
+def test_the_map_of_the_code_has_the_classes(problem, calibrator):
+    names = np.array(["dog", "cat", "bird", "ant"])
+    report = Report.from_predictions(
+        names[problem.y], problem.proba, calibrators=calibrator, classes=names, **FAST
+    )
+    code = report.summary.settings.code
+    last = code[code.index("calibrator = ") :]
+    assert "classes=['dog', 'cat', 'bird', 'ant']" in last
+    room = {"y_true": names[problem.y], "y_prob": problem.proba, "new_y_prob": problem.proba}
+    exec(code.replace('report.to_html("report.html")', ""), room)
+    assert room["calibrator"].column_classes_.tolist() == names.tolist()
+    before = metrics.log_loss(names[problem.y], problem.proba, classes=names)
+    assert metrics.log_loss(names[problem.y], room["calibrated"]) <= before
 
 
 def test_weights_count_and_take_intervals_away(problem):

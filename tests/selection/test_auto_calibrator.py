@@ -58,6 +58,7 @@ def test_one_temperature_is_found(calibrated):
     assert auto.probability_of_harm_ < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
 def test_confused_classes_take_the_full_map(calibrated):
     q, y = calibrated
     turned = AutoCalibrator().fit(q[:, [1, 0, 2, 3]], y)

@@ -17,6 +17,8 @@ from dircal import (
     OneVsRestCalibrator,
     PlattCalibrator,
     TemperatureScaling,
+    load,
+    save,
 )
 from dircal._core.data import chunks as _rows
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
@@ -155,9 +157,42 @@ def test_scale_and_classes_are_those_of_the_innermost():
     inner = IsotonicCalibrator(input_scale="logit", classes=["b", "a"])
     outer = OneVsRestCalibrator(OneVsRestCalibrator(inner))
     assert outer.input_scale == "logit"
-    assert outer.classes == ["b", "a"]
+    fitted = clone(outer).fit([[1.0, 0.0], [0.0, 1.0]] * 5, ["b", "a"] * 5)
+    assert fitted.column_classes_.tolist() == ["b", "a"]
     outer.set_params(calibrator__calibrator__input_scale="probability")
     assert outer.input_scale == "probability"
+
+
+@each_inner
+def test_classes_are_told_on_the_outside(inner, make_problem, tmp_path):
+    problem = make_problem(4, n=300, k=3)
+    names = ["cow", "ant", "bee"]
+    y = np.array(names)[problem.y]
+    outside = OneVsRestCalibrator(clone(inner), classes=names).fit(problem.proba, y)
+    inside = OneVsRestCalibrator(clone(inner).set_params(classes=names)).fit(problem.proba, y)
+    assert outside.classes == names
+    assert outside.column_classes_.tolist() == names
+    assert clone(outside).get_params()["classes"] == names
+    assert_allclose(outside.predict_proba(problem.proba), inside.predict_proba(problem.proba))
+    search = CalibratorCV(OneVsRestCalibrator(clone(inner), classes=names), [{}], cv=3)
+    assert search.fit(problem.proba, y).column_classes_.tolist() == names
+    save(outside, tmp_path / "map.json")
+    assert load(tmp_path / "map.json").classes == names
+
+
+def test_an_absent_class_is_told_on_the_outside(make_problem):
+    problem = make_problem(4, n=300, k=3)
+    rows = problem.y < 2
+    calibrator = OneVsRestCalibrator(IsotonicCalibrator(), classes=range(3))
+    calibrator.fit(problem.proba[rows], problem.y[rows])
+    assert calibrator.predict_proba(problem.proba).shape == (300, 3)
+
+
+def test_classes_inside_and_outside_must_not_differ():
+    inner = IsotonicCalibrator(classes=["b", "a"])
+    calibrator = OneVsRestCalibrator(inner, classes=["a", "b"])
+    with pytest.raises(ValueError, match=r"must not differ; got \['a', 'b'\] and \['b', 'a'\]"):
+        calibrator.fit([[0.1, 0.9], [0.9, 0.1]], ["a", "b"])
 
 
 def test_calibrators_within_calibrators(make_problem):

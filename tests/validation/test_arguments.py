@@ -18,6 +18,10 @@ BAD_PARAMETERS = {
     "nan lam": ({"lam": np.nan}, r"`lam` must be a finite number at least 0; got nan"),
     "lam as text": ({"lam": "1"}, r"`lam` must be a finite number at least 0; got '1'"),
     "lam as truth": ({"lam": True}, r"`lam` must be a finite number at least 0; got True"),
+    "lam as time": (
+        {"lam": np.timedelta64(1, "s")},
+        r"`lam` must be a finite number at least 0; got np\.timedelta64",
+    ),
     "negative mu": ({"mu": -1.0}, r"`mu` must be a finite number at least 0; got -1\.0"),
     "mu with l2": ({"penalty": "l2", "mu": 1.0}, r"`mu` weighs .*got mu=1\.0.*penalty='odir'"),
     "mu without penalty": ({"penalty": "none", "mu": 1.0}, r"`mu` weighs .* penalty='none'"),

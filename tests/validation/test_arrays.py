@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dircal import IdentityCalibrator, TemperatureScaling
+from dircal import IdentityCalibrator, IsotonicCalibrator, TemperatureScaling
 from dircal.exceptions import DircalWarning, RowSumWarning
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
@@ -17,6 +17,25 @@ def changed(value, row=2, column=1):
     X = GOOD.copy()
     X[row, column] = value
     return X
+
+
+DATES = np.array([["2020", "2021"]] * 4, dtype="datetime64[Y]")
+OF_TIME = {
+    "dates": DATES,
+    "spans": DATES - DATES[0, 0],
+    "objects": np.array([[DATES[0, 0]] * 2] * 4, dtype=object),
+    "one date": np.array([[0.5, DATES[0, 0]]] * 4, dtype=object),
+}
+
+
+@pytest.mark.parametrize("times", OF_TIME.values(), ids=OF_TIME)
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_times_are_no_numbers(times, scale):
+    """NumPy would count them from 1970."""
+    with pytest.raises(ValueError, match=r"`X` must hold numbers.*dates and spans of time are no"):
+        TemperatureScaling(input_scale=scale).fit(times, Y)
+    with pytest.raises(ValueError, match=r"`sample_weight` must hold numbers.*of time are no"):
+        TemperatureScaling().fit(GOOD, Y, times[:, 1])
 
 
 BAD_X = {
@@ -130,6 +149,8 @@ def test_masked_entries_are_refused():
     masked = np.ma.masked_array(GOOD, mask=GOOD > 0.85)
     with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
         IdentityCalibrator().fit(masked, Y)
+    with pytest.raises(ValueError, match=r"`X` is a masked array.*Remove their rows"):
+        IsotonicCalibrator().fit(masked[:, 0], Y)
 
 
 def test_masked_arrays_without_a_masked_entry_are_arrays():

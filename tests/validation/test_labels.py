@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dircal import TemperatureScaling
+from dircal import BetaCalibrator, Report, TemperatureScaling, metrics
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
 
@@ -28,6 +28,14 @@ BAD_Y = {
     "nan": (np.array([0, 1, np.nan, 0]), r"`y` holds NaN.*Remove the rows"),
     "missing": (np.array(["a", "b", None, "a"], dtype=object), r"`y` holds None.*Remove the rows"),
     "continuous": (np.array([0.1, 1.0, 0.0, 1.0]), r"`y` must hold labels; got .*0\.1.*classes"),
+    "one-hot": (np.eye(2)[Y], r"`y` must be one label.*2 columns\. Its rows are one-hot: .*argmax"),
+    "multilabel": (
+        np.array([[1, 1, 0], [0, 0, 0], [1, 0, 1], [0, 1, 1]]),
+        r"`y` must be one label for each row; got 3 columns\..*multilabel.*each label by itself",
+    ),
+    "ragged": ([[0], [0, 1], [], [1]], r"`y` must be one label for each row.*multilabel"),
+    "sets": ([{0}, {0, 1}, set(), {1}], r"`y` must be one label for each row\..*multilabel"),
+    "a table": (np.array([["a", "b"]] * 4), r"`y` must be one label.*got 2 columns\. Pass one"),
     "mixed": (np.array([1, "b", "b", 1], dtype=object), r"labels of one type; got int and str"),
     "too many": (
         np.array([0, 1, 2, 0]),
@@ -72,3 +80,21 @@ def test_zero_weight_rows_may_carry_unknown_labels():
 def test_many_labels_are_shortened_in_messages():
     with pytest.raises(ValueError, match=r"\[0, 1, 2, 3, 4, 5, \.\.\.\]"):
         TemperatureScaling(classes=range(9)).fit(GOOD, Y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, pd.DataFrame])
+def test_swapped_arguments(kind):
+    """Labels for scores and scores for labels, in a fit and in a measure."""
+    with pytest.raises(
+        ValueError, match=r"`X` has shape \(4,\) and `y` has shape \(4, 2\).*swapped"
+    ):
+        TemperatureScaling().fit(Y, kind(GOOD))
+    message = r"`y_prob` has shape \(4,\) and `y_true` has shape \(4, 2\).*swapped"
+    with pytest.raises(ValueError, match=message):
+        metrics.log_loss(kind(GOOD), Y.tolist())
+    with pytest.raises(ValueError, match="look swapped"):
+        Report.from_predictions(kind(GOOD), Y)
+    with pytest.raises(ValueError, match="look swapped"):
+        BetaCalibrator().fit(["a", "b", "b", "a"], kind(GOOD))
+    with pytest.raises(ValueError, match=r"`X` and `y` are swapped"):
+        BetaCalibrator().fit(Y, GOOD[:, 1])

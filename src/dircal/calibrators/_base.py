@@ -72,7 +72,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         ----------
         X : array or data frame of shape (n_samples, n_classes)
             Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
-            train the classifier. Memory-mapped arrays are read in chunks.
+            train the classifier. A logit of -inf masks a class, which is then not the label of the
+            row. Memory-mapped arrays are read in chunks.
         y : array of shape (n_samples,)
             True labels: strings, integers or booleans.
         sample_weight : array of shape (n_samples,), optional
@@ -89,7 +90,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             X,
             y,
             sample_weight,
-            classes=self.classes,
+            classes=self._labels_of_columns,
             input_scale=self.input_scale,
             arguments=self._arguments,
         )
@@ -98,6 +99,11 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         for message, category in self._fit_warnings():
             warn(message, category)
         return self
+
+    @property
+    def _labels_of_columns(self) -> Iterable[Any] | None:
+        """Label of each column as the user gave it, here or to a calibrator inside."""
+        return self.classes
 
     def _fit_checked(self, data: LabelledScores) -> Self:
         """Fit with valid parameters on rows that have passed the door, without a warning."""
@@ -146,7 +152,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         Returns
         -------
         proba : array of shape (n_samples, n_classes)
-            Rows sum to one; columns follow ``classes_``.
+            Rows sum to one; columns follow ``classes_``. Where a logit is -inf, exactly zero.
         """
         check_is_fitted(self)
         inputs, column_classes = self._check_scores(X)
@@ -262,5 +268,6 @@ def reader_of(
 
 
 def rows_of(data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]) -> Rows:
-    """The rows of a fit, so read."""
-    return Rows(data.source(reader_of(data, input_scale, steps)))
+    """The rows of a fit that tell something, so read."""
+    used = data.undecided() if input_scale == "logit" else data
+    return Rows(used.source(reader_of(data, input_scale, steps)))

@@ -201,6 +201,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     _posterior: ExactPosterior | LowRankPosterior
 
     _reads_raw_logits: ClassVar[bool] = False
+    _has_matrix: ClassVar[bool] = True
     _why_separated: ClassVar[str] = "the prior gives way."
     _remedy: ClassVar[str] = "Use more rows."
 
@@ -291,7 +292,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         with limited_blas(inputs.shape):
             for part in row_slices(inputs.shape):
                 scores = scores_of.read(inputs[part])
-                proba = logits_of.on_block(scores.copy())
+                proba = whole.without_masked(logits_of.on_block(scores.copy()), inputs[part])
                 spread = width * self._posterior.spread_of_log_odds(proba, self._features(scores))
                 # Where a probability is one in floating point, the rest still has a logarithm.
                 with np.errstate(divide="ignore"):

@@ -65,6 +65,8 @@ class ScoredRows:
 
 def gather_scores(data: LabelledScores, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
+    if input_scale == "logit":
+        data = data.undecided()
     rows = rows_of(data, input_scale, score_steps(input_scale))
     scores, labels = (np.concatenate(each) for each in zip(*rows.source.fold(_part), strict=True))
     weight = data.sample_weight

@@ -122,6 +122,7 @@ class DirichletCalibrator(AbstractLinearCalibrator):
     """
 
     _reads_raw_logits: ClassVar[bool] = False
+    _has_matrix: ClassVar[bool] = True
 
     def __init__(
         self,

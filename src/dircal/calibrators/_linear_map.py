@@ -26,6 +26,7 @@ from dircal.maps import (
     LinearParameters,
     LogProbability,
     LogSoftmax,
+    MaskedAsLeast,
     Normalise,
     RowTotals,
     Softmax,
@@ -61,6 +62,8 @@ class LinearMapMixin:
 
     _reads_raw_logits: ClassVar[bool]
     """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
+    _has_matrix: ClassVar[bool] = False
+    """Whether a class reads the scores of all others."""
     _why_separated: ClassVar[str] = (
         "an unpenalised direction separates some classes without error "
         "(few rows, an absent class, or a classifier that makes no mistakes)."
@@ -204,7 +207,8 @@ class LinearMapMixin:
         """From columns in the order of the classes to scores."""
         if self.input_scale == "probability":
             return Normalise(), LogProbability(clip)
-        return () if self._reads_raw_logits else (LogSoftmax(clip),)
+        first = (MaskedAsLeast(),) if self._has_matrix else ()
+        return first if self._reads_raw_logits else (*first, LogSoftmax(clip))
 
     def _rows(self, data: LabelledScores) -> Rows:
         """The rows of a fit as scores without a clip."""

@@ -97,6 +97,7 @@ class MatrixScaling(AbstractLinearCalibrator):
     """
 
     _reads_raw_logits: ClassVar[bool] = True
+    _has_matrix: ClassVar[bool] = True
 
     def __init__(
         self,

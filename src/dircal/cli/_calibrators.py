@@ -64,8 +64,9 @@ def make_calibrator(
             f"one column of scores was chosen, but {name} needs one for each class. Choose both, "
             "or a calibrator that reads one: beta, histogram, isotonic or platt."
         )
-    several = binary and len(rows.classes) > 2
-    return dircal.OneVsRestCalibrator(calibrator) if several else calibrator
+    if not binary or len(rows.classes) <= 2:
+        return calibrator
+    return dircal.OneVsRestCalibrator(calibrator.set_params(classes=None), classes=classes)
 
 
 def make_calibrators(names: str, scale: str, rows: "FileRows") -> dict[str, Any]:

@@ -143,14 +143,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {_key(key): _plain(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return _plain(list(value) if value.dtype.kind in "mM" else value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return str(value) if isinstance(value, Path) else value
+    if isinstance(value, bytes):
+        return value.decode("latin1")
+    # Labels may be dates and the like.
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _key(key: Any) -> str:

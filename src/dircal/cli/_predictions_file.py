@@ -19,7 +19,7 @@ from dircal.validation import (
     ROW_SUM_TOLERANCE,
     Arguments,
     as_labels,
-    check_fit,
+    check_predictions,
     check_values,
     check_weight,
 )
@@ -56,15 +56,26 @@ class FileRows:
     weights: FloatArray | None
     is_array: bool
 
-    def predictions(self, scale: InputScale) -> Predictions:
-        """The rows as measures take them: checked probabilities, whatever the scale."""
+    def predictions(self, scale: InputScale, *, judged: bool = False) -> Predictions:
+        """The rows as measures take them: checked probabilities, whatever the scale.
+
+        Where the order of the columns was ``judged`` before, nothing is said of it again.
+        """
         if len(self.columns) == 1:
             raise ValueError(
                 f"one column of scores was chosen, {self.columns[0]!r}, but measures need one for "
                 "each class. Choose both."
             )
         classes = self.classes.tolist()
-        data = check_fit(self.scores, self.labels, self.weights, classes=classes, input_scale=scale)
+        data = check_predictions(
+            self.labels,
+            self.scores,
+            self.weights,
+            classes,
+            name="X",
+            input_scale=scale,
+            from_a_map=judged,
+        )
         identity = IdentityCalibrator(input_scale=scale)._fit_checked(data)
         proba = identity._predict_checked(data)
         return Predictions.of_checked(data).with_probabilities(proba)
@@ -91,7 +102,7 @@ def read_rows(source: PredictionsFile) -> FileRows:
             aside.append(column_called(table, source.weights, "--weights"))
         chosen = columns_of_classes(table, source.columns, source.classes, np.unique(labels), aside)
         columns = chosen.positions + aside[1:]
-        scores, places = _read_numbers(table, columns, len(labels))
+        scores, places = _read_numbers(table, columns, len(labels), source.scale)
         weights = None
         if source.weights is not None:
             scores, weights = scores[:, :-1], check_weight(scores[:, -1], len(scores))
@@ -150,14 +161,14 @@ def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
 
 
 def _read_numbers(
-    table: AbstractTable, columns: list[int], n_rows: int
+    table: AbstractTable, columns: list[int], n_rows: int, scale: InputScale
 ) -> tuple[AnyFloatArray, Callable[[int], str]]:
     """All rows of some columns, and how people find a row in the file."""
     parts: list[AnyFloatArray] = []
     with Progress("Reading", table.size, table.unit) as progress:
         for chunk in table.chunks(columns):
             numbers = chunk.numbers(columns)
-            _refuse_missing(chunk, numbers, [table.names[i] for i in columns], str(table.path))
+            _refuse_missing(chunk, numbers, [table.names[i] for i in columns], table.path, scale)
             parts.append(numbers)
             progress.advance(chunk.advance)
     scores = np.concatenate(parts)
@@ -177,14 +188,18 @@ def _place(table: AbstractTable, columns: list[int], row: int) -> str:
 
 
 def _refuse_missing(
-    chunk: AbstractChunk, numbers: AnyFloatArray, names: list[str], file: str
+    chunk: AbstractChunk, numbers: AnyFloatArray, names: list[str], path: Path, scale: InputScale
 ) -> None:
-    bad = np.argwhere(~np.isfinite(numbers))
+    missing = ~np.isfinite(numbers)
+    if scale == "logit":
+        # These mask a class.
+        missing &= numbers != -np.inf
+    bad = np.argwhere(missing)
     if len(bad):
         i, j = bad[0].tolist()
         raise ValueError(
-            f"{file!r}: {chunk.place(i)}, column {names[j]!r} is {numbers[i, j]}. Scores must be "
-            "finite numbers: repair such rows, or leave them out."
+            f"{str(path)!r}: {chunk.place(i)}, column {names[j]!r} is {numbers[i, j]}. Scores must "
+            "be finite numbers: repair such rows, or leave them out."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._typing import LabelArray
 from dircal.cli.tables import AbstractTable
-from dircal.validation import label_text, match_names, show
+from dircal.validation import label_text, like_labels, match_exactly, match_names, show
 
 __all__ = ["ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
 
@@ -95,8 +95,11 @@ def columns_of_map(table: AbstractTable, columns: str | None, calibrator: Any) -
     if "*" in columns:
         found = _by_pattern(table, range(len(table.names)), columns, labels, labels)
     else:
-        positions = _columns_called(table, columns)
-        found = _by_name_or_order(table, _of_right_number(table, positions, labels), labels, labels)
+        positions = _of_right_number(table, _columns_called(table, columns), labels)
+        names = [table.names[i] for i in positions]
+        if fitted_on is not None and sorted(names) == sorted(map(str, fitted_on)):
+            return [positions[names.index(str(name))] for name in fitted_on]
+        found = _by_name_or_order(table, positions, None, labels)
     place = {label: i for i, label in zip(found.positions, found.classes.tolist(), strict=True)}
     return [place[label] for label in labels.tolist()]
 
@@ -115,11 +118,17 @@ def _by_name_or_order(
 ) -> ClassColumns:
     """Columns given one by one: by name if they are called like the labels."""
     names = np.array([table.names[i] for i in positions], dtype=object)
-    matched = match_names(names, labels if given is None else given)
+    matched = match_names(names, labels) if given is None else match_exactly(names, given)
     if matched is not None:
         return ClassColumns(positions, matched)
     if given is None and {label_text(label) for label in labels.tolist()} <= set(names):
         return ClassColumns(positions, _as_typed(list(names), labels))
+    if given is None and len(names) > 1 and like_labels(names, labels):
+        raise ValueError(
+            f"--columns: {_list(list(names))} seem to be named after the labels {show(labels)}, "
+            "but do not match them one to one. Name the label of each column, in their order: "
+            "--classes."
+        )
     return _by_order(table, positions, given, labels)
 
 

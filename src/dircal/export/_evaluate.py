@@ -61,9 +61,6 @@ class _Run(AbstractTarget[_Floats]):
             case expr.Softmax(x):
                 odds = np.exp(self.of(x) - self.of(x).max(axis=1, keepdims=True))
                 result = odds / odds.sum(axis=1, keepdims=True)
-            case expr.LogSoftmax(x):
-                below = self.of(x) - self.of(x).max(axis=1, keepdims=True)
-                result = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
             case expr.Lookup(x, edges, at_edge, table):
                 side: Any = "right" if at_edge == "above" else "left"
                 places = np.searchsorted(self._cast(edges), self.of(x)[:, 0], side=side)

@@ -11,12 +11,12 @@ step in them once, and all such targets have it.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._typing import FloatArray
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "Input",
     "Join",
     "Linear",
-    "LogSoftmax",
     "Lookup",
     "RowMax",
     "RowSum",
@@ -234,16 +233,6 @@ class Softmax(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class LogSoftmax(Expression):
-    """Logarithm of the softmax of each row."""
-
-    x: Expression
-
-    def _keeps_digits(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, eq=False)
 class Lookup(Expression):
     """Rows of a ``table`` (m + 1, c), chosen by how many of m sorted ``edges`` lie below a score.
 
@@ -296,7 +285,9 @@ def in_precision(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[
     """Constants of an expression as numbers of this type.
 
     A positive one stays at least the smallest normal number: it may be there so that a logarithm
-    exists, as the clip of probabilities is.
+    exists, as the clip of probabilities is. A finite one stays finite: only infinity lies beyond.
     """
-    found: npt.NDArray[Any] = values.astype(dtype)
-    return np.where(values > 0.0, np.maximum(found, np.finfo(found.dtype).tiny), found)
+    limits = np.finfo(np.dtype(dtype))
+    finite = values.clip(float(limits.min), float(limits.max))
+    found: npt.NDArray[Any] = np.where(np.isinf(values), values, finite).astype(dtype)
+    return np.where(values > 0.0, np.maximum(found, limits.tiny), found)

@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import InputScale, LabelArray
 from dircal.export._expression import Expression, Input
-from dircal.export._lower import lower_map
+from dircal.export._lower import lower_logits, lower_map
 from dircal.maps import CalibrationMap
 from dircal.selection import CalibratedClassifier
+from dircal.validation import as_plain, plain_labels_advice
 
 __all__ = ["Fitted", "check_fitted"]
 
@@ -32,8 +33,8 @@ class Fitted:
     def expression(self, largest_logit: float | None = None) -> Expression:
         """The whole map; logits beyond the largest are brought back to it first."""
         x: Expression = Input(len(self.columns))
-        if self.input_scale == "logit" and largest_logit is not None:
-            x = x.at_most(largest_logit).at_least(-largest_logit)
+        if self.input_scale == "logit":
+            return lower_logits(self.chain, x, largest_logit)
         return lower_map(self.chain, x)
 
 
@@ -52,10 +53,11 @@ def check_fitted(calibrator: Any) -> Fitted:
             "Pass for example DirichletCalibrator().fit(X, y)."
         )
     check_is_fitted(calibrator)
+    name = type(calibrator).__name__
     # A single column is that of the positive class, whose label comes last.
     columns = calibrator.column_classes_[-calibrator.n_features_in_ :]
     return Fitted(
-        type(calibrator).__name__,
+        name if name.isidentifier() else "calibrator",
         calibrator.map_,
         calibrator.input_scale,
         _plain(columns),
@@ -64,10 +66,22 @@ def check_fitted(calibrator: Any) -> Fitted:
 
 
 def _plain(labels: LabelArray) -> list[Any]:
-    return [_plain_label(label) for label in labels.tolist()]
+    if labels.dtype.kind in "mM":
+        # As texts with their unit; as Python's own some would be bare numbers.
+        return [str(label) for label in labels]
+    plain = [_plain_label(label) for label in labels.tolist()]
+    if len(set(plain)) < len(plain):
+        kind = type(labels[0])
+        raise ValueError(
+            f"`calibrator` has labels of the type {kind.__name__}, and some have the same text. "
+            f"{plain_labels_advice(kind)}"
+        )
+    return plain
 
 
 def _plain_label(label: Any) -> Any:
-    if isinstance(label, bytes):
-        return label.decode("latin1")
-    return label if isinstance(label, str | int | float | bool) else str(label)
+    """A label of one of the types that every program has, and of no class derived from them."""
+    plain = as_plain(label)
+    if type(plain) in (str, int, float, bool):
+        return plain
+    return as_plain(bytes(plain).decode("latin1") if isinstance(plain, bytes) else str(plain))

@@ -16,7 +16,6 @@ from dircal.export._expression import (
     Columns,
     Expression,
     Linear,
-    LogSoftmax,
     Lookup,
     RowMax,
     RowSum,
@@ -26,7 +25,10 @@ from dircal.export._expression import (
     join,
 )
 
-__all__ = ["lower", "lower_map"]
+__all__ = ["lower", "lower_logits", "lower_map"]
+
+# Only minus infinity is less.
+_LOWEST = float(np.finfo(np.float64).min)
 
 
 def lower_map(chain: maps.CalibrationMap, x: Expression) -> Expression:
@@ -34,6 +36,36 @@ def lower_map(chain: maps.CalibrationMap, x: Expression) -> Expression:
     for step in chain.steps:
         x = lower(step, x)
     return x
+
+
+def lower_logits(
+    chain: maps.CalibrationMap, x: Expression, largest_logit: float | None = None
+) -> Expression:
+    """What a map of logits makes of the columns ``x``, where -inf masks a class.
+
+    Logits beyond the largest are brought back to it. A row without a class left becomes NaN.
+    """
+    arranged, others = chain.after_columns()
+    given = lower_map(arranged, x)
+    if others.fills_masked:
+        first, *rest = others.steps
+        z = lower(first, given)
+    else:
+        rest = list(others.steps)
+        z = _if_masked(given, RowMax(given) + float(np.log(TINY)), given)
+    if largest_logit is not None:
+        z = z.at_most(largest_logit).at_least(-largest_logit)
+    for step in rest:
+        z = lower(step, z)
+    # As `drop_masked` of the core.
+    proba = _if_masked(given, constant(0.0), z)
+    left = _if_masked(given, constant(0.0), constant(1.0))
+    some = Choose(constant(0.0), RowSum(proba), proba, left)
+    return some / RowSum(some)
+
+
+def _if_masked(given: Expression, yes: Expression, no: Expression) -> Expression:
+    return Choose(given, constant(_LOWEST), yes, no)
 
 
 @singledispatch
@@ -61,7 +93,14 @@ def _(step: maps.Complement, x: Expression) -> Expression:
 @lower.register
 def _(step: maps.ZeroLogit, x: Expression) -> Expression:
     del step
-    return join([x - x, x])
+    return join([x.at_least(0.0).at_most(0.0), x])
+
+
+@lower.register
+def _(step: maps.MaskedAsLeast, x: Expression) -> Expression:
+    del step
+    least = RowMax(_if_masked(x, constant(-np.inf), x * -1.0)) * -1.0
+    return _if_masked(x, least, x)
 
 
 @lower.register
@@ -80,7 +119,9 @@ def _(step: maps.LogProbability, x: Expression) -> Expression:
 
 @lower.register
 def _(step: maps.LogSoftmax, x: Expression) -> Expression:
-    scores = LogSoftmax(x)
+    # Written out: the evaluator that comes with ONNX takes the logarithm of a computed softmax.
+    below = x - RowMax(x)
+    scores = below - RowSum(below.exp()).log()
     return scores.at_least(float(np.log(step.clip))) if step.clip > 0.0 else scores
 
 

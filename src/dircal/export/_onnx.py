@@ -30,7 +30,7 @@ def to_onnx(
     calibrator: Any,
     path: str | os.PathLike[str] | None = None,
     *,
-    dtype: Literal["float64", "float32", "mixed"] = "float64",
+    dtype: Literal["mixed", "float64", "float32"] = "mixed",
 ) -> Any:
     """Make an ONNX model of a fitted calibrator.
 
@@ -41,9 +41,9 @@ def to_onnx(
         or histogram calibration of logits, one class against the rest; the error says why.
     path : str or path, optional
         Where to write the model; None writes nothing.
-    dtype : {"float64", "float32", "mixed"}, default="float64"
-        Type of the numbers. "mixed" takes and returns float32 and computes in float64. "float32"
-        is refused where it would not be exact enough, or not finite.
+    dtype : {"mixed", "float64", "float32"}, default="mixed"
+        Type of the numbers. "mixed" takes and returns float32, as networks do, and computes in
+        float64. "float32" is refused where it would not be exact enough, or not finite.
 
     Returns
     -------
@@ -60,10 +60,12 @@ def to_onnx(
     -----
     Columns of ``scores`` are those that the calibrator was fitted on, in that order; columns of
     ``probabilities`` follow ``classes_``. Both orders stand in the metadata of the model, as JSON,
-    under ``dircal.columns`` and ``dircal.classes``. The model does not check its input.
+    under ``dircal.columns`` and ``dircal.classes``. The model does not check its input. A logit
+    of -inf masks its class, as in `predict_proba`; a row in which all are masked becomes NaN.
 
-    "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "float32" to
-    1e-5 for probabilities of at least 1e-30 and logits of at most 50.
+    "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "mixed" to the
+    rounding of what comes out, "float32" to 1e-5 for probabilities of at least 1e-30 and logits of
+    at most 50. Models are of opset 17.
 
     When not to use it: where `dircal` itself can be installed; `dircal.save` keeps more.
 
@@ -75,14 +77,15 @@ def to_onnx(
     >>> calibrator = TemperatureScaling().fit([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1, 1])
     >>> model = to_onnx(calibrator)
     >>> [node.op_type for node in model.graph.node]
-    ['ReduceSum', 'Div', 'Max', 'Log', 'Mul', 'Softmax']
+    ['Cast', 'ReduceSum', 'Div', 'Max', 'Log', 'Mul', 'Softmax', 'Cast']
     >>> import onnxruntime
     >>> session = onnxruntime.InferenceSession(model.SerializeToString())
-    >>> (probabilities,) = session.run(None, {"scores": np.array([[0.7, 0.3]])})
-    >>> np.allclose(probabilities, calibrator.predict_proba([[0.7, 0.3]]))
+    >>> scores = np.array([[0.7, 0.3]], dtype=np.float32)
+    >>> (probabilities,) = session.run(None, {"scores": scores})
+    >>> np.allclose(probabilities, calibrator.predict_proba(scores))
     True
     """
-    check_option("dtype", dtype, ("float64", "float32", "mixed"))
+    check_option("dtype", dtype, ("mixed", "float64", "float32"))
     onnx = need("onnx")
     fitted = check_fitted(calibrator)
     single = dtype == "float32"
@@ -195,8 +198,6 @@ class _Graph(AbstractTarget[str]):
                 return self._node("ReduceMax", self.of(x), axes=[1], keepdims=1)
             case expr.Softmax(x):
                 return self._node("Softmax", self.of(x), axis=1)
-            case expr.LogSoftmax(x):
-                return self._node("LogSoftmax", self.of(x), axis=1)
             case expr.Lookup():
                 return self._lookup(e)
             case _:

@@ -23,6 +23,16 @@ _BINARY = {
     "max": "max({x}, {y})",
     "min": "min({x}, {y})",
 }
+# What a row may hold; a logit of minus infinity masks its class.
+_FINE = {
+    "probability": "all(math.isfinite(a) for a in x)",
+    "logit": "all(a < math.inf for a in x)",
+}
+_WANTED = {"probability": "finite numbers", "logit": "logits, finite or -inf for a masked class"}
+_NONE_LEFT = """\
+    if max(x) == -math.inf:
+        raise ValueError("a row needs a class that is not masked; got %r" % (row,))
+"""
 _HELPERS = {
     "softmax": """
 def softmax(x):
@@ -30,12 +40,6 @@ def softmax(x):
     odds = [math.exp(a - top) for a in x]
     total = sum(odds)
     return [a / total for a in odds]
-""",
-    "log_softmax": """
-def log_softmax(x):
-    top = max(x)
-    log_total = math.log(sum(math.exp(a - top) for a in x))
-    return [a - top - log_total for a in x]
 """,
     "linear": """
 def linear(x, weights, intercepts):
@@ -88,7 +92,8 @@ def to_python(calibrator: Any, path: str | os.PathLike[str] | None = None) -> st
     -----
     It agrees with `predict_proba` to 1e-12 times one plus the largest logit. It runs in Python 3,
     imports `math` and nothing else, and is meant for a few rows at a time. Rows of a wrong length
-    and numbers that are not finite raise a ValueError; nothing else is checked.
+    and numbers that are not finite raise a ValueError; nothing else is checked. A logit of -inf
+    masks its class, as in `predict_proba`, unless all of a row are masked.
 
     When not to use it: for many rows or many classes. It is a hundred times slower than
     `predict_proba`, and a matrix for 1000 classes is a file of 20 MB.
@@ -116,19 +121,21 @@ def _write(fitted: Fitted, body: "_Code") -> str:
     result = body.of(fitted.expression())
     kind = "logits" if fitted.input_scale == "logit" else "probabilities"
     helpers = [text for name, text in _HELPERS.items() if name in body.used]
-    # Labels stand in the file as Python writes them, never as they are: they may be anything.
     parts = [
         f'"""Calibrated probabilities: a {fitted.name}, written by dircal '
         f"{__version__}.\n\nRows are {kind}, with a column for each of COLUMNS; results have one "
         'for each of CLASSES.\n"""\n\nimport math\n',
-        f"COLUMNS = {fitted.columns!r}\nCLASSES = {fitted.classes!r}\n",
+        f"COLUMNS = {_labels(fitted.columns)}\nCLASSES = {_labels(fitted.classes)}\n",
         "\n".join(f"{name} = {text}" for name, text in body.constants) + "\n",
         *helpers,
         "\ndef calibrate(row):\n"
         '    """Probabilities of CLASSES for one row."""\n'
         "    x = [float(a) for a in row]\n"
-        "    if len(x) != len(COLUMNS) or not all(math.isfinite(a) for a in x):\n"
-        '        raise ValueError("a row needs %d finite numbers; got %r" % (len(COLUMNS), row))\n'
+        f"    if len(x) != len(COLUMNS) or not {_FINE[fitted.input_scale]}:\n"
+        f'        raise ValueError("a row needs %d {_WANTED[fitted.input_scale]}; got %r"'
+        " % (len(COLUMNS), row))\n"
+        # One column leaves the other class.
+        + (_NONE_LEFT if fitted.input_scale == "logit" and len(fitted.columns) > 1 else "")
         + "".join(f"    {line}\n" for line in body.lines)
         + f"    return {result}\n",
         "\ndef predict_proba(rows):\n"
@@ -175,7 +182,7 @@ class _Code(AbstractTarget[str]):
             case expr.Constant(values):
                 return self._constant(values) if len(values) > 1 else _number(values.item())
             case expr.Columns(x, indices):
-                return self._line(f"[{', '.join(f'{self.of(x)}[{i}]' for i in indices)}]")
+                return self._line(f"[{', '.join(f'{self.of(x)}[{int(i)}]' for i in indices)}]")
             case expr.Join(parts):
                 return self._line(f"[{', '.join(f'{self.of(part)}[0]' for part in parts)}]")
             case expr.Unary(name, x):
@@ -195,8 +202,6 @@ class _Code(AbstractTarget[str]):
                 return self._line(f"[max({self.of(x)})]")
             case expr.Softmax(x):
                 return self._line(f"{self._use('softmax')}({self.of(x)})")
-            case expr.LogSoftmax(x):
-                return self._line(f"{self._use('log_softmax')}({self.of(x)})")
             case expr.Lookup(x, edges, at_edge, table):
                 places = f"{self._constant(edges)}, {self.of(x)}[0], {at_edge == 'above'}"
                 rows = self._constant(table)
@@ -225,6 +230,12 @@ class _Code(AbstractTarget[str]):
     def _single(self, e: Expression) -> str:
         """The number of an expression of one column."""
         return self.of(e) if isinstance(e, expr.Constant) else f"{self.of(e)}[0]"
+
+
+def _labels(labels: list[Any]) -> str:
+    """Labels as Python writes them, never as they write themselves: that may be anything."""
+    assert all(type(label) in (str, int, float, bool) for label in labels)
+    return repr(labels)
 
 
 def _as_code(values: npt.NDArray[Any]) -> str:

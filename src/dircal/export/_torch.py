@@ -61,7 +61,8 @@ def to_torch(
 
     "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "float32" to
     1e-5 for probabilities of at least 1e-30 and logits of at most 50. The module does not check
-    its input.
+    its input. A logit of -inf masks its class, as in `predict_proba`; a row in which all are masked
+    becomes NaN.
 
     The file holds the operations and the parameters, and as JSON, in the extra files
     ``dircal.columns`` and ``dircal.classes``, the labels of what goes in and of what comes out.

@@ -127,6 +127,14 @@ class _ZeroLogit(AbstractStepModule):
         return torch.cat([torch.zeros_like(x), x], dim=-1)
 
 
+@module_of.register(maps.MaskedAsLeast)
+class _MaskedAsLeast(AbstractStepModule):
+    def forward(self, x: Tensor) -> Tensor:
+        masked = torch.isneginf(x)
+        least = x.masked_fill(masked, torch.inf).amin(dim=-1, keepdim=True)
+        return torch.where(masked, least, x)
+
+
 @module_of.register(maps.Normalise)
 class _Normalise(AbstractStepModule):
     def forward(self, x: Tensor) -> Tensor:

@@ -53,7 +53,7 @@ def check_calibrators(calibrators: Any) -> dict[str, AbstractCalibrator]:
 def agree_on_classes(calibrators: Mapping[str, AbstractCalibrator], classes: Any) -> Any:
     """Label of each column, as given or as the calibrators were told; two orders are refused."""
     for name, calibrator in calibrators.items():
-        told = calibrator.classes
+        told = calibrator._labels_of_columns
         if told is None:
             continue
         if classes is None:

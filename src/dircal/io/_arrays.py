@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal.io._format_error import FormatError, Place
+from dircal.validation import as_plain, plain_labels_advice
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 
@@ -66,12 +67,18 @@ def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
 
 
 def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
-    kinds = {type(value) for value in array.ravel()}
+    plain = np.empty(array.size, dtype=object)
+    plain[:] = [as_plain(value) for value in array.ravel()]
+    kinds = {type(value) for value in plain}
     for name, kind in _PLAIN.items():
-        if kinds <= {kind} and (kind is not float or np.isfinite(array.astype(float)).all()):
-            return {"of": name, "data": array.tolist()}
+        if kinds <= {kind} and (kind is not float or np.isfinite(plain.astype(float)).all()):
+            return {"of": name, "data": plain.reshape(array.shape).tolist()}
     names = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise FormatError(place, f"an array of {names} cannot be written; strings and numbers can")
+    raise FormatError(
+        place,
+        f"holds values of the type {names}, which cannot be written; strings and numbers can",
+        plain_labels_advice(min(kinds, key=lambda kind: kind.__name__)),
+    )
 
 
 def _name_infinities(values: Any) -> Any:

@@ -124,6 +124,8 @@ def _why_not(calibrator: Any, error: FormatError) -> str:
             "dircal.save(model.calibrators_[i], ...) and the classifiers with what belongs to "
             "them; together they are calibrator.predict_proba(classifier.predict_proba(X))."
         )
+    if error.advice:
+        return message + error.advice
     return message + (
         "Set it to something plain (a number, a string, a list, an array) with `set_params`."
     )

@@ -11,5 +11,7 @@ Place: TypeAlias = str
 class FormatError(ValueError):
     """What a place in a file, or in an object to be written, cannot be."""
 
-    def __init__(self, place: Place, what: str) -> None:
+    def __init__(self, place: Place, what: str, advice: str = "") -> None:
         super().__init__(f"{place} {what}" if place else what)
+        self.advice = advice
+        """What to do about it, where that is known."""

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -105,7 +105,9 @@ class Reader:
         content = self._read_dict(items, place, depth)
         _check_names(content, list(field_types(cls)), [], place)
         check_fields(cls, content, place)
-        made = cls(**content)
+        # What a person has written as 1 is a number like any other; one of thirty digits is not.
+        floats = {name: float(content[name]) for name in _whole_floats(cls, content)}
+        made = cls(**content | floats)
         if isinstance(made, CalibrationMap):
             check_map(made, place)
         return made
@@ -147,6 +149,13 @@ class Reader:
                 setattr(estimator, name, value)
         check_estimator(estimator, parameters, fitted, place)
         return estimator
+
+
+def _whole_floats(cls: type, content: dict[str, Any]) -> list[str]:
+    """Names of fields that are floats and were given as whole numbers."""
+    hints = field_types(cls).items()
+    named = [name for name, hint in hints if float in (hint, *get_args(hint))]
+    return [name for name in named if type(content[name]) is int]
 
 
 def _parts(node: Node, names: tuple[str, ...], place: Place) -> list[Any]:

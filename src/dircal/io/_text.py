@@ -72,11 +72,11 @@ def from_text(content: bytes) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    node = dict(pairs)
-    if len(node) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError("", f"it says {twice!r:.60} twice")
+    node: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in node:
+            raise FormatError("", f"it says {name!r:.60} twice")
+        node[name] = value
     return node
 
 

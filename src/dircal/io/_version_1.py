@@ -210,6 +210,8 @@ def _linear(old: _Attributes) -> list[maps.AbstractStep]:
     if old.of_logits and old.kind in ("MatrixScaling", "VectorScaling"):
         # These read logits as they are.
         scores = []
+    if old.of_logits and old.kind not in ("TemperatureScaling", "VectorScaling"):
+        scores = [maps.MaskedAsLeast(), *scores]
     return [*scores, *_linear_step(old), maps.Softmax()]
 
 

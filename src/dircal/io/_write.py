@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import date
+from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from dircal.io._registry import (
     parameter_types,
 )
 from dircal.io._splitters import SPLITTERS, splitter_parameters
+from dircal.validation import as_plain, plain_labels_advice
 
 __all__ = ["value_to_json"]
 
@@ -41,6 +45,9 @@ def value_to_json(value: Any, place: Place) -> Json:
         return array_to_json(np.asarray(value), place)
     if isinstance(value, np.generic):
         return {"type": "scalar", "value": array_to_json(np.asarray(value), place)}
+    if isinstance(value, str | int | float):
+        # Of a class derived from these, such as a member of an enumeration of texts.
+        return value_to_json(as_plain(value), place)
     if type(value) in (list, range):
         return _list_to_json(value, place)
     if type(value) is tuple:
@@ -62,7 +69,8 @@ def _object_to_json(value: Any, place: Place) -> Json:
         return {"type": name, "parameters": _dict_to_json(splitter_parameters(value), place)}
     if estimators_by_name().get(name) is cls:
         return _estimator_to_json(value, place)
-    raise FormatError(place, f"holds {_describe(value)}, which cannot be written as text")
+    advice = plain_labels_advice(cls) if isinstance(value, Enum | date | Decimal) else ""
+    raise FormatError(place, f"holds {_describe(value)}, which cannot be written as text", advice)
 
 
 def _describe(value: object) -> str:

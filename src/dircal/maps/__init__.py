@@ -11,7 +11,7 @@ from dircal.maps._curves import Interpolation, Lookup
 from dircal.maps._effects import Effects
 from dircal.maps._explanation import Explanation
 from dircal.maps._links import LogOdds, Sigmoid, Softmax
-from dircal.maps._log import LogProbability, LogSoftmax, Normalise
+from dircal.maps._log import LogProbability, LogSoftmax, MaskedAsLeast, Normalise
 from dircal.maps._map import CalibrationMap
 from dircal.maps._mixture import UniformMixture
 from dircal.maps._parameters import (
@@ -56,6 +56,7 @@ __all__ = [
     "LogProbability",
     "LogSoftmax",
     "Lookup",
+    "MaskedAsLeast",
     "MeanOfMaps",
     "Normalise",
     "OneVsRest",

@@ -1,6 +1,7 @@
 """Which columns are read, and both classes where one column stands for two."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Columns(AbstractStep):
 @dataclass(frozen=True, eq=False, repr=False)
 class Complement(AbstractStep):
     """Two rows, 1 - p and p, from the probability p of the positive class."""
+
+    gives_proba: ClassVar[bool] = True
 
     @property
     def input_scale(self) -> InputScale:

@@ -24,6 +24,8 @@ class OneVsRest(AbstractStep):
     every class gets the same.
     """
 
+    gives_proba: ClassVar[bool] = True
+
     members: tuple[CalibrationMap, ...]
     scale: InputScale
 
@@ -59,6 +61,8 @@ class OneVsRest(AbstractStep):
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanOfMaps(AbstractStep):
     """The mean of the probabilities of several maps of the same block."""
+
+    gives_proba: ClassVar[bool] = True
 
     members: tuple[CalibrationMap, ...]
 

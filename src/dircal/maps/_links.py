@@ -1,6 +1,7 @@
 """From logits to probabilities, and the log-odds of two classes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -16,6 +17,8 @@ __all__ = ["LogOdds", "Sigmoid", "Softmax"]
 @dataclass(frozen=True, eq=False, repr=False)
 class Softmax(AbstractStep):
     """exp(z) divided by its sum."""
+
+    gives_proba: ClassVar[bool] = True
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Probabilities."""
@@ -42,6 +45,8 @@ class LogOdds(AbstractStep):
 @dataclass(frozen=True, eq=False, repr=False)
 class Sigmoid(AbstractStep):
     """Probabilities 1 / (1 + e^z) and 1 / (1 + e^-z) of two classes, from the log-odds z."""
+
+    gives_proba: ClassVar[bool] = True
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Both probabilities, each with all its digits."""

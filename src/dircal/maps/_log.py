@@ -1,15 +1,22 @@
 """From probabilities or logits to log-probabilities."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from dircal._core.data.chunks import clipped, log_of_clip
-from dircal._core.data.simplex import TINY, log_softmax, normalise, normalise_beyond_rounding
+from dircal._core.data.simplex import (
+    TINY,
+    fill_masked_with_least,
+    log_softmax,
+    normalise,
+    normalise_beyond_rounding,
+)
 from dircal._typing import FloatArray, InputScale
 from dircal.maps._step import AbstractStep
 
-__all__ = ["LogProbability", "LogSoftmax", "Normalise"]
+__all__ = ["LogProbability", "LogSoftmax", "MaskedAsLeast", "Normalise"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,6 +26,8 @@ class Normalise(AbstractStep):
     With a tolerance above zero, rows that sum to one up to rounding stay as they were given: a
     division that only moves the last digit would carry a probability over a step of the map.
     """
+
+    gives_proba: ClassVar[bool] = True
 
     tolerance: float = 0.0
 
@@ -59,6 +68,23 @@ class LogProbability(AbstractStep):
     def n_out(self, n_in: int) -> int:
         """As many as go in."""
         return _with_clip(self.clip, n_in)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaskedAsLeast(AbstractStep):
+    """Logits of masked classes, -inf, as the least of the others; the first step after the columns.
+
+    It is for matrices, which let a class read all others: an extreme number for one that is masked
+    would drown them. Other maps read each class by itself, and need no such step.
+    """
+
+    def apply(self, block: FloatArray) -> FloatArray:
+        """Finite logits."""
+        return fill_masked_with_least(block)
+
+    def n_out(self, n_in: int) -> int:
+        """As many as go in."""
+        return n_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import row_slices
+from dircal._core.data.simplex import drop_masked, fill_masked
 from dircal._threads import limited_blas
 from dircal._typing import FloatArray, InputScale
-from dircal.maps._columns import Columns
-from dircal.maps._log import LogProbability, LogSoftmax
+from dircal.maps._columns import Columns, ZeroLogit
+from dircal.maps._log import LogProbability, LogSoftmax, MaskedAsLeast
 from dircal.maps._step import AbstractStep
 
 __all__ = ["CalibrationMap"]
@@ -43,6 +44,9 @@ class CalibrationMap:
     Dirichlet calibration these are division by the sum, the logarithm with its clip,
     :math:`W s + b`, and the softmax.
 
+    A logit of -inf masks its class: it gets no probability, and the others sum to one. Unless the
+    steps say otherwise, it is read as a probability of zero.
+
     When not to use it: for rows as users have them. `predict_proba` checks them and knows columns
     by name; the map takes numbers as they come, with the columns of the fit.
 
@@ -70,12 +74,35 @@ class CalibrationMap:
         proba = np.empty((len(inputs), self.n_classes))
         with limited_blas(proba.shape):
             for part in self._chunks(inputs.shape):
-                proba[part] = self.read(inputs[part]).T
+                proba[part] = self.without_masked(self.read(inputs[part]), inputs[part]).T
         return proba
 
     def read(self, inputs: npt.NDArray[Any]) -> FloatArray:
-        """What comes out of rows (m, n_columns), as a block (k, m): how a source makes scores."""
-        return self.on_block(as_block(inputs))
+        """What comes out of rows (m, n_columns), as a block (k, m): how a source makes scores.
+
+        Masked classes are read like any other.
+        """
+        if self.input_scale != "logit":
+            return self.on_block(as_block(inputs))
+        _, others = self.after_columns()
+        block = self.arrange(inputs)
+        return others.on_block(block if others.fills_masked else fill_masked(block))
+
+    def arrange(self, inputs: npt.NDArray[Any]) -> FloatArray:
+        """Rows (m, n_columns) of logits as a block (k, m) in the order of the classes, as given."""
+        arranged, _ = self.after_columns()
+        return arranged.on_block(as_block(inputs))
+
+    def without_masked(self, proba: FloatArray, inputs: npt.NDArray[Any]) -> FloatArray:
+        """Probabilities (k, m) of rows (m, n_columns), none of them of a masked class; in place.
+
+        What comes out of a part of a map, which are no probabilities, stays as it is.
+        """
+        if self.input_scale != "logit" or not self.steps[-1].gives_proba:
+            return proba
+        if inputs.min() > -np.inf:
+            return proba
+        return drop_masked(proba, np.isneginf(self.arrange(inputs)))
 
     def on_block(self, block: FloatArray) -> FloatArray:
         """What comes out of a block (n_columns, m), which may be used up."""
@@ -114,6 +141,18 @@ class CalibrationMap:
         """The part of the map that comes before the last step of a kind."""
         places = [i for i, step in enumerate(self.steps) if isinstance(step, kind)]
         return replace(self, steps=self.steps[: places[-1]])
+
+    def after_columns(self) -> tuple[Self, Self]:
+        """The steps that only arrange columns of logits, and the map of what comes out of them."""
+        kept = (not isinstance(step, Columns | ZeroLogit) for step in self.steps)
+        n = next((i for i, other in enumerate(kept) if other), len(self.steps))
+        arranged = replace(self, steps=self.steps[:n])
+        return arranged, replace(self, n_columns=arranged.n_classes, steps=self.steps[n:])
+
+    @property
+    def fills_masked(self) -> bool:
+        """Whether the first step says what masked classes are read as."""
+        return isinstance(next(iter(self.steps), None), MaskedAsLeast)
 
     def then(self, *steps: AbstractStep) -> Self:
         """The map with more steps after its own."""

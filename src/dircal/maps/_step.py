@@ -22,6 +22,8 @@ class AbstractStep(ABC):
 
     long_chunks: ClassVar[bool] = False
     """Whether the step works through Python for each class, so that few long chunks are best."""
+    gives_proba: ClassVar[bool] = False
+    """Whether a map that ends in this step ends in probabilities."""
 
     @property
     def input_scale(self) -> InputScale | None:

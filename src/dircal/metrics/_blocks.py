@@ -1,11 +1,11 @@
 """Some rows at a time: what every measure is written in."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Block", "ConfidenceBlock"]

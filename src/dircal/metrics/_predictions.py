@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
@@ -56,9 +56,13 @@ class Predictions(AbstractRows[Block]):
         classes: Iterable[Any] | None = None,
         *,
         name: str = "y_prob",
+        from_a_map: bool = False,
     ) -> Self:
-        """Through the door: the arguments of a measure."""
-        return cls.of_checked(check_predictions(y_true, y_prob, sample_weight, classes, name=name))
+        """Through the door: the arguments of a measure, or what a map made of them."""
+        data = check_predictions(
+            y_true, y_prob, sample_weight, classes, name=name, from_a_map=from_a_map
+        )
+        return cls.of_checked(data)
 
     @classmethod
     def of_checked(cls, data: LabelledScores) -> Self:

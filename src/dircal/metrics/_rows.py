@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import row_slices
 from dircal._core.stats.bins import Bins, BinTable, tabulate
 from dircal._core.stats.null_resampling import BinChance, bin_chances

@@ -140,8 +140,8 @@ class BeforeAfterDisplay(AbstractDisplay):
         check_integer("max_classes", max_classes, at_least=0)
         given = check_mapping("y_prob", y_prob, "its probabilities")
         several = {
-            method: Predictions.check(y_true, proba, sample_weight, classes)
-            for method, proba in given.items()
+            method: Predictions.check(y_true, proba, sample_weight, classes, from_a_map=i > 0)
+            for i, (method, proba) in enumerate(given.items())
         }
         first = next(iter(several.values()))
         names = names_of(first.classes, class_names)

@@ -119,7 +119,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
             Ready to be drawn.
         """
         before = Predictions.check(y_true, y_prob, sample_weight, classes)
-        after = Predictions.check(y_true, calibrated, sample_weight, classes)
+        after = Predictions.check(y_true, calibrated, sample_weight, classes, from_a_map=True)
         return cls.of_predictions(before, after, names_of(before.classes, class_names))
 
     @classmethod

@@ -130,7 +130,8 @@ class ScoreBoxDisplay(AbstractDisplay):
         several = y_prob if isinstance(y_prob, Mapping) else {"": y_prob}
         given = check_mapping("y_prob", several, "its probabilities")
         methods = {
-            name: Predictions.check(y_true, proba, None, classes) for name, proba in given.items()
+            name: Predictions.check(y_true, proba, None, classes, from_a_map=i > 0)
+            for i, (name, proba) in enumerate(given.items())
         }
         first = next(iter(methods.values()))
         names, known = names_of(first.classes, class_names), first.classes

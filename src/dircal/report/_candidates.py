@@ -34,7 +34,16 @@ class Candidate:
     @property
     def code(self) -> str:
         """The call that makes the calibrator, on one line and with nothing left out."""
+        return self.code_for(None)
+
+    def code_for(self, classes: list[Any] | None) -> str:
+        """The same, with the label of each column where the calibrator was not told."""
         copy: Any = clone(self.calibrator)
+        if classes is not None and copy._labels_of_columns is None:
+            told = copy
+            while "classes" not in told.get_params(deep=False):
+                told = told.calibrator
+            told.set_params(classes=classes)
         for name, value in copy.get_params().items():
             if not hasattr(value, "get_params"):
                 copy.set_params(**{name: _plain(value)})

@@ -82,7 +82,7 @@ def _versions() -> dict[str, str]:
 def _write_code(task: Task, chosen: Method) -> str:
     """Lines that make this report again, and calibrate new rows."""
     request, candidates = task.request, task.candidates
-    options = {
+    options: dict[str, Any] = {
         "classes": task.data.column_classes.tolist() if task.columns_were_named else None,
         "class_names": None if request.class_names is None else list(task.names),
         "title": request.title,
@@ -122,7 +122,7 @@ def _write_code(task: Task, chosen: Method) -> str:
     if one.is_fitted:
         lines += [f"calibrator = ...  # {code[one.name]}, as fitted"]
     else:
-        lines += [f"calibrator = {code[one.name]}.fit(y_prob, y_true{also})"]
+        lines += [f"calibrator = {one.code_for(options['classes'])}.fit(y_prob, y_true{also})"]
     return "\n".join([*lines, "calibrated = calibrator.predict_proba(new_y_prob)"])
 
 

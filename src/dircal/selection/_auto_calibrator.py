@@ -1,18 +1,15 @@
 """The default: the simplest of several calibrators that is not really worse than the best."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.stats.paired import PairedDifference, paired_difference
-from dircal._typing import ArrayLike, FloatArray, InputScale
+from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators import (
     AbstractCalibrator,
     BayesianDirichletCalibrator,
@@ -23,9 +20,10 @@ from dircal.calibrators import (
     VectorScaling,
 )
 from dircal.maps import CalibrationMap, Explanation
-from dircal.selection._base import check_calibrator, losses_of
+from dircal.selection._base import check_calibrator
+from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
-from dircal.selection._splits import Split, check_cv, splits_to_choose_by
+from dircal.selection._splits import check_cv, splits_to_choose_by
 from dircal.validation import LabelledScores
 
 __all__ = ["AutoCalibrator"]
@@ -200,7 +198,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                     f"{self.input_scale!r}; got {each!r} with input_scale={each.input_scale!r}. "
                     "Set the same one everywhere."
                 )
-            if each.classes is not None:
+            if each._labels_of_columns is not None:
                 raise ValueError(
                     f"`calibrators` must leave `classes` to AutoCalibrator; got {each!r}. "
                     "Set `classes` there instead."
@@ -227,16 +225,16 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         candidates = self._candidates(len(data.classes))
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         held_out = np.concatenate([rows for _, rows in splits])
-        judge = _Judge(data, held_out)
-        folds = [_CrossFit.of(each, data, splits) for each in candidates]
+        judge = Judge(data, held_out)
+        folds = [CrossFit.of(each, data, splits) for each in candidates]
         losses = [judge.by_row(each.losses) for each in folds]
         identity = IdentityCalibrator(input_scale=self.input_scale)
-        uncalibrated = judge.by_row(_CrossFit.of(identity, data, splits).losses)
-        endless = _without_optimum(candidates, folds, data)
+        uncalibrated = judge.by_row(CrossFit.of(identity, data, splits).losses)
+        endless = without_optimum(candidates, folds, data)
         means = np.array([judge.mean(each) for each in losses])
         best = int(np.argmin(np.where(endless, np.inf, means)))
         from_best = [judge.compare(each, losses[best]) for each in losses]
-        harm = [_above_zero(judge.compare(each, uncalibrated)) for each in losses]
+        harm = [above_zero(judge.compare(each, uncalibrated)) for each in losses]
         close = [
             (d.mean <= _STANDARD_ERRORS * d.standard_error and not endless[i]) or i == best
             for i, d in enumerate(from_best)
@@ -278,78 +276,6 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                 raise ValueError(f"`calibrator_` has another `{name}`")
         if self.choice_ not in self.table_["calibrator"]:
             raise ValueError("`choice_` is no entry of `table_`")
-
-
-class _Judge:
-    """Means and paired comparisons of losses on the rows that were kept back.
-
-    ``scored`` are these rows in the order of the folds. A row that several folds keep back is one
-    row with a mean loss: to score it again makes no second one of it.
-    """
-
-    def __init__(self, data: LabelledScores, scored: npt.NDArray[np.intp]) -> None:
-        rows, self.place, self.times = np.unique(scored, return_inverse=True, return_counts=True)
-        weight = data.sample_weight
-        self.weight = None if weight is None else weight[rows]
-        self.n = float(len(rows)) if self.weight is None else float(self.weight.sum())
-
-    def by_row(self, losses: FloatArray) -> FloatArray:
-        """Loss of each row, from losses in the order of the folds."""
-        of_rows: FloatArray = np.bincount(self.place, losses) / self.times
-        return of_rows
-
-    def mean(self, losses: FloatArray) -> float:
-        """Weighted mean."""
-        return float(np.average(losses, weights=self.weight))
-
-    def compare(self, losses: FloatArray, others: FloatArray) -> PairedDifference:
-        """Losses less those of another."""
-        share = None if self.weight is None else self.weight / self.n
-        return paired_difference(losses - others, share, self.n)
-
-
-@dataclass(frozen=True)
-class _CrossFit:
-    """Losses of rows that were kept back, in the order of the folds, and how the fits ended."""
-
-    losses: FloatArray
-    finite: bool
-    """Whether every fit has a finite optimum."""
-
-    @classmethod
-    def of(
-        cls, candidate: AbstractCalibrator, data: LabelledScores, splits: list[Split]
-    ) -> "_CrossFit":
-        """Fit without each fold in turn."""
-        losses, finite = [], True
-        for fitting, scoring in splits:
-            fitted = clone(candidate)._fit_checked(data.take(fitting))
-            losses.append(losses_of(fitted, data.take(scoring)))
-            finite = finite and fitted._has_finite_optimum()
-        return cls(np.concatenate(losses), finite)
-
-
-def _without_optimum(
-    candidates: list[AbstractCalibrator], folds: list[_CrossFit], data: LabelledScores
-) -> list[bool]:
-    """Which candidates have no finite optimum on all rows; none of them if all have none.
-
-    A direction that separates all rows separates those of some fold, so only these are asked.
-    """
-    endless = [
-        not each.finite and not clone(candidate)._fit_checked(data)._has_finite_optimum()
-        for candidate, each in zip(candidates, folds, strict=True)
-    ]
-    return [False] * len(endless) if all(endless) else endless
-
-
-def _above_zero(difference: PairedDifference) -> float:
-    """Probability that the true difference is above zero; none if there is no difference."""
-    if difference.mean == 0.0:
-        return 0.0
-    if difference.standard_error == 0.0:
-        return float(difference.mean > 0.0)
-    return float(ndtr(difference.mean / difference.standard_error))
 
 
 def _names(candidates: list[AbstractCalibrator]) -> list[str]:

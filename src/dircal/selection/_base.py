@@ -22,7 +22,7 @@ __all__ = [
 
 
 class AbstractMetaCalibrator(AbstractCalibrator):
-    """A calibrator made of others of one kind; it reads what they read, and its map is theirs."""
+    """A calibrator made of others of one kind; it reads the scale they read, its map is theirs."""
 
     calibrator: Any
     calibrators_: list[Any]
@@ -35,12 +35,6 @@ class AbstractMetaCalibrator(AbstractCalibrator):
         """Scale that the calibrator inside reads."""
         scale: InputScale = check_calibrator(self.calibrator).input_scale
         return scale
-
-    @property
-    def classes(self) -> Iterable[Any] | None:  # type: ignore[override]
-        """Label of each column, as the calibrator inside was told."""
-        classes: Iterable[Any] | None = check_calibrator(self.calibrator).classes
-        return classes
 
     @property
     @abstractmethod

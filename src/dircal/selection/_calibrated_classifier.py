@@ -18,7 +18,14 @@ from dircal.selection._routing import is_ready, route, router_of
 from dircal.selection._scores import scores_of
 from dircal.selection._splits import deal_within_classes, make_splits
 from dircal.selection._training import check_n_jobs, check_trainable, check_training_cv
-from dircal.validation import FITTING, as_labels, check_option, check_weight, class_indices
+from dircal.validation import (
+    FITTING,
+    as_labels,
+    category_order,
+    check_option,
+    check_weight,
+    class_indices,
+)
 
 __all__ = ["CalibratedClassifier"]
 
@@ -172,7 +179,14 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
         routed = route(self, weight, groups, fit_params)
         task = ClassifierTask(
-            self.estimator, calibrator, X, labels, weight, routed.fit, self.n_jobs
+            self.estimator,
+            calibrator,
+            X,
+            labels,
+            weight,
+            category_order(y),
+            routed.fit,
+            self.n_jobs,
         )
         if is_ready(self):
             pairs = [task.prefit()]

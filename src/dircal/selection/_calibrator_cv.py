@@ -2,6 +2,7 @@
 
 import numbers
 import time
+from collections.abc import Iterable
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -134,6 +135,11 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         self.param_grid = param_grid
         self.cv = cv
         self.combine = combine
+
+    @property
+    def classes(self) -> Iterable[Any] | None:  # type: ignore[override]
+        """Label of each column, as the calibrator inside was told."""
+        return check_calibrator(self.calibrator)._labels_of_columns
 
     @property
     def _arguments(self) -> Arguments:  # type: ignore[override]

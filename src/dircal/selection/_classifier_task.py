@@ -12,10 +12,18 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators import AbstractCalibrator
-from dircal.selection._scores import join_classes, known_classes, scores_of
+from dircal.selection._scores import ESTIMATED, join_classes, known_classes, scores_of
 from dircal.selection._splits import Split, used_rows
 from dircal.selection._training import check_folds
-from dircal.validation import FITTING, check_fit, classes_of_columns, observed_classes, show
+from dircal.validation import (
+    FITTING,
+    LabelledScores,
+    check_fold,
+    classes_of_columns,
+    observed_classes,
+    show,
+    warn_of_order,
+)
 
 __all__ = ["ClassifierTask"]
 
@@ -24,7 +32,8 @@ __all__ = ["ClassifierTask"]
 class ClassifierTask:
     """What is to be trained and calibrated, and on which rows.
 
-    ``options`` are for the `fit` of the classifier; ``weight`` is for the calibrators.
+    ``options`` are for the `fit` of the classifier; ``weight`` is for the calibrators;
+    ``categories`` is the order in which the labels name them, if they do.
     """
 
     estimator: Any
@@ -32,6 +41,7 @@ class ClassifierTask:
     X: Any
     labels: LabelArray
     weight: FloatArray | None
+    categories: LabelArray | None
     options: Mapping[str, Any]
     n_jobs: int | None
 
@@ -48,7 +58,7 @@ class ClassifierTask:
                 f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
                 "classes; pass rows of another one."
             )
-        told = self.calibrator.classes
+        told = self.calibrator._labels_of_columns
         if told is None:
             return observed
         n_told = len(list(told))
@@ -58,11 +68,17 @@ class ClassifierTask:
         """The classifier as it is, and a calibrator fitted on all rows."""
         known = known_classes(self.estimator)
         if known is None:
-            classes = self.calibrator.classes
+            classes = self.calibrator._labels_of_columns
         else:
             classes = join_classes(known, self.labels[self.used])
         scores = self._scores(self.estimator, self.used, classes)
-        return self.estimator, self._calibrate(scores, self.used, classes)
+        order = self.categories
+        if classes is None and order is not None and np.shape(scores)[1:] == order.shape:
+            # Names of a data frame tell more.
+            classes = order if isinstance(scores, np.ndarray) else None
+        data = self._check(scores, self.used, classes)
+        warn_of_order(data, self.calibrator.input_scale, ESTIMATED)
+        return self.estimator, self._calibrate(data)
 
     def ensemble(
         self, splits: list[Split], classes: LabelArray
@@ -82,7 +98,7 @@ class ClassifierTask:
             delayed(self._scores_without)(*split, classes) for split in splits
         )
         rows = np.concatenate([kept for _, kept in splits])
-        calibrator = self._calibrate(np.concatenate(parts), rows, classes)
+        calibrator = self._calibrate(self._check(np.concatenate(parts), rows, classes))
         return self._train(self.used), calibrator
 
     def _pair(
@@ -90,7 +106,7 @@ class ClassifierTask:
     ) -> tuple[Any, AbstractCalibrator]:
         classifier = self._train(training)
         scores = self._scores(classifier, kept_back, classes)
-        return classifier, self._calibrate(scores, kept_back, classes)
+        return classifier, self._calibrate(self._check(scores, kept_back, classes))
 
     def _scores_without(
         self, training: npt.NDArray[np.intp], kept_back: npt.NDArray[np.intp], classes: LabelArray
@@ -109,22 +125,19 @@ class ClassifierTask:
         part = _safe_indexing(self.X, rows)
         return scores_of(classifier, part, self.calibrator.input_scale, classes)
 
-    def _calibrate(
+    def _check(
         self,
         scores: ArrayLike,
         rows: npt.NDArray[np.intp],
         classes: Iterable[Any] | None,
-    ) -> AbstractCalibrator:
+    ) -> LabelledScores:
+        """Scores through the door; what was trained here knows the order of its columns."""
         weight = None if self.weight is None else self.weight[rows]
+        scale, arguments = self.calibrator.input_scale, self.calibrator._arguments
+        return check_fold(scores, self.labels[rows], weight, classes, scale, arguments)
+
+    def _calibrate(self, data: LabelledScores) -> AbstractCalibrator:
         fitted: AbstractCalibrator = clone(self.calibrator)
-        data = check_fit(
-            scores,
-            self.labels[rows],
-            weight,
-            classes=classes,
-            input_scale=fitted.input_scale,
-            arguments=fitted._arguments,
-        )
         fitted._fit_checked(data)
         # Scores that nobody else has: they go when they have been explained.
         fitted._complete_record()

@@ -1,5 +1,6 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,12 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
     ----------
     calibrator : calibrator
         What is fitted for each class, usually a binary one: `BetaCalibrator`,
-        `HistogramCalibrator`, `IsotonicCalibrator` or `PlattCalibrator`. Its ``input_scale`` and
-        ``classes`` speak of the `X` that is given here. It is cloned, never fitted itself.
+        `HistogramCalibrator`, `IsotonicCalibrator` or `PlattCalibrator`. Its ``input_scale`` speaks
+        of the `X` that is given here. It is cloned, never fitted itself.
+    classes : sequence, optional
+        Label of each column of `X`, in any order. Needed where the labels in `y` do not tell:
+        columns in another order than sorted labels, or a class that `y` lacks. None stands for
+        the ``classes`` of ``calibrator``.
 
     Attributes
     ----------
@@ -86,8 +91,14 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
 
     calibrators_: list[Any]
 
-    def __init__(self, calibrator: Any) -> None:
+    def __init__(self, calibrator: Any, *, classes: Iterable[Any] | None = None) -> None:
         self.calibrator = calibrator
+        self.classes = classes
+
+    @property
+    def _labels_of_columns(self) -> Iterable[Any] | None:
+        inside = check_calibrator(self.calibrator)._labels_of_columns
+        return inside if self.classes is None else self.classes
 
     @property
     def map_(self) -> CalibrationMap:  # type: ignore[override]
@@ -100,9 +111,17 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
 
     def _check_options(self) -> None:
         check_calibrator(self.calibrator)._check_parameters()
+        inside = self.calibrator._labels_of_columns
+        if self.classes is None or inside is None:
+            return
+        if [*self.classes] != [*inside]:
+            raise ValueError(
+                f"`classes` and those of `calibrator` must not differ; got {self.classes!r} and "
+                f"{inside!r}. Leave out those of `calibrator`."
+            )
 
     def _fit(self, data: LabelledScores) -> Fitted:
-        read = reader_of(data, self.input_scale, _score_steps(self.input_scale))
+        read = self._reader(data)
         at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
@@ -114,6 +133,13 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
                 fitted._let_go_of_rows()
                 calibrators.append(fitted)
         return Fitted(None, {"calibrators_": calibrators})
+
+    def _reader(self, data: LabelledScores) -> Reader:
+        """How rows become columns in the order of the classes, -inf where one is masked."""
+        if self.input_scale == "logit":
+            steps = column_steps(data.column_classes, data.shape[1], "logit")
+            return CalibrationMap(data.shape[1], steps).arrange
+        return reader_of(data, self.input_scale, _score_steps(self.input_scale))
 
     def _pairs(self, data: LabelledScores, read: Reader, chosen: slice) -> FloatArray:
         """The rest and the class itself (c, 2, n), for the chosen classes.

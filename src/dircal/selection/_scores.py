@@ -1,6 +1,7 @@
 """What a classifier says about rows, with a column for each class."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -8,12 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, InputScale, LabelArray
-from dircal.validation import show
+from dircal.validation import FITTING, as_array, show
 
-__all__ = ["join_classes", "known_classes", "scores_of"]
+__all__ = ["ESTIMATED", "join_classes", "known_classes", "scores_of"]
 
 # How far below all others the logit of a class is that the classifier has never seen.
 _UNSEEN = 30.0
+ESTIMATED = replace(
+    FITTING,
+    scores="predict_proba(X)",
+    order_fix="let `classes_` of the estimator be {0}, or of a function pass `classes={0}` to the "
+    "calibrator",
+)
+"""How doubt about the order of columns speaks of scores that a classifier gave."""
 
 
 def known_classes(classifier: Any) -> LabelArray | None:
@@ -46,7 +54,7 @@ def scores_of(
     A data frame from a function stays one: its columns may be named after the classes.
     """
     given = _call(classifier, X, input_scale)
-    scores, known = np.asarray(given), known_classes(classifier)
+    scores, known = as_array(given), known_classes(classifier)
     _check_finite(scores)
     if known is None and scores.ndim == 2 and scores.shape[1] > 1:
         return given if nw.dependencies.is_into_dataframe(given) else scores

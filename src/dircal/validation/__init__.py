@@ -13,6 +13,7 @@ from dircal.validation._arrays import (
     ROW_SUM_TOLERANCE,
     check_confidence,
     check_fit,
+    check_fold,
     check_predictions,
     check_probabilities,
     check_scores,
@@ -23,13 +24,20 @@ from dircal.validation._columns import (
     FITTING,
     Arguments,
     classes_of_columns,
-    label_text,
-    match_names,
     show,
 )
+from dircal.validation._conversion import as_array, category_order
 from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes
+from dircal.validation._labels import (
+    as_labels,
+    as_plain,
+    class_indices,
+    observed_classes,
+    plain_labels_advice,
+)
+from dircal.validation._names import label_text, like_labels, match_exactly, match_names
 from dircal.validation._numbers import check_integer, check_number, check_option
+from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import BINARY
 
 __all__ = [
@@ -39,10 +47,14 @@ __all__ = [
     "ROW_SUM_TOLERANCE",
     "Arguments",
     "LabelledScores",
+    "as_array",
     "as_labels",
+    "as_plain",
+    "category_order",
     "check_confidence",
     "check_distribution",
     "check_fit",
+    "check_fold",
     "check_integer",
     "check_number",
     "check_option",
@@ -59,7 +71,11 @@ __all__ = [
     "class_indices",
     "classes_of_columns",
     "label_text",
+    "like_labels",
+    "match_exactly",
     "match_names",
     "observed_classes",
+    "plain_labels_advice",
     "show",
+    "warn_of_order",
 ]

@@ -4,8 +4,9 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.validation._arrays import LARGEST, ROW_SUM_QUIET, ROW_SUM_TOLERANCE
-from dircal.validation._numbers import check_integer
+from dircal.validation._arrays import ROW_SUM_QUIET, ROW_SUM_TOLERANCE
+from dircal.validation._conversion import as_array
+from dircal.validation._numbers import LARGEST, check_integer
 
 __all__ = [
     "LARGEST",
@@ -92,7 +93,7 @@ def check_random_state(value: object) -> np.random.Generator:
 def _as_numbers(name: str, value: ArrayLike) -> FloatArray:
     """A copy, as finite float64 numbers."""
     try:
-        array = np.asarray(value)
+        array = as_array(value)
         if np.iscomplexobj(array):
             raise TypeError("it holds complex numbers")
         array = array.astype(np.float64)

@@ -18,22 +18,26 @@ from dircal.validation._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    match_names,
     show,
 )
+from dircal.validation._conversion import as_array, category_order, refuse_masked
 from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_masked
+from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
+from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
+from dircal.validation._new_rows import columns_of_new_rows
+from dircal.validation._numbers import LARGEST, refuse_dates
+from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import (
     BINARY,
     as_column,
     classes_of_two,
-    match_one,
     two_columns,
 )
 
 __all__ = [
     "check_confidence",
     "check_fit",
+    "check_fold",
     "check_predictions",
     "check_probabilities",
     "check_scores",
@@ -47,8 +51,6 @@ ROW_SUM_TOLERANCE = 1e-2
 _SUM_SLACK = 1e-9
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
-LARGEST = 1e100
-"""Beyond this products of logits, weights and parameters leave the range of float64."""
 
 
 def check_fit(
@@ -64,7 +66,11 @@ def check_fit(
 
     With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
     """
-    return _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    if input_scale == "logit":
+        check_labels_left(data, arguments)
+    warn_of_order(data, input_scale, arguments)
+    return data
 
 
 def check_predictions(
@@ -74,10 +80,33 @@ def check_predictions(
     classes: Iterable[Any] | None,
     *,
     name: str = "y_prob",
+    input_scale: InputScale = "probability",
+    from_a_map: bool = False,
 ) -> LabelledScores:
-    """Probabilities to be measured, their true labels and weights."""
+    """Probabilities, or logits, to be measured, their true labels and weights.
+
+    What comes ``from_a_map`` is taken as it is: its columns have been judged before.
+    """
     arguments = replace(MEASURING, scores=name)
-    return _check_labelled(y_prob, y_true, sample_weight, classes, "probability", arguments)
+    data = _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
+    if not from_a_map:
+        warn_of_order(data, input_scale, arguments)
+    return data
+
+
+def check_fold(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> LabelledScores:
+    """What a classifier gave to rows of a fit: it knows which of its columns is which."""
+    data = _check_labelled(scores, labels, sample_weight, classes, input_scale, arguments)
+    if input_scale == "logit":
+        check_labels_left(data, arguments)
+    return data
 
 
 def _check_labelled(
@@ -89,15 +118,17 @@ def _check_labelled(
     arguments: Arguments,
 ) -> LabelledScores:
     binary = arguments is BINARY
+    refuse_swapped(scores, labels, arguments)
     inputs, names = _as_matrix(as_column(scores) if binary else scores, arguments.scores)
     n_features = inputs.shape[1]
     given = as_labels(labels, len(inputs), arguments)
     weight = check_weight(sample_weight, len(inputs))
     observed = observed_classes(given if weight is None else given[weight > 0])
+    told = (category_order(labels),)
     if binary:
-        column_classes = classes_of_two(observed, classes, names, n_features)
+        column_classes = classes_of_two(observed, classes, names, n_features, *told)
     else:
-        column_classes = classes_of_columns(observed, classes, names, n_features, arguments)
+        column_classes = classes_of_columns(observed, classes, names, n_features, arguments, *told)
     sorted_classes = np.sort(column_classes)
     if n_features == 1:
         inputs = two_columns(inputs, weight, input_scale)
@@ -128,18 +159,7 @@ def check_scores(
         )
     whole = two_columns(inputs, None, input_scale) if n_features == 1 else inputs
     check_values(whole, None, input_scale, FITTING)
-    if names is None:
-        return inputs, column_classes
-    match = match_one if n_features == 1 else match_names
-    matched = match(names, column_classes)
-    if matched is not None:
-        return inputs, matched
-    if feature_names is not None and not np.array_equal(names, feature_names):
-        raise ValueError(
-            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
-            f"{show(feature_names)}. Select and order the columns as in `fit`."
-        )
-    return inputs, column_classes
+    return inputs, columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
 def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
@@ -158,13 +178,13 @@ def check_confidence(
     correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], FloatArray | None]:
     """Confidence of each row, whether it was right, and its weight."""
-    values = np.asarray(confidence)
+    values = as_array(confidence)
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiub":
         raise ValueError(
             f"`confidence` must be one number for each row; got {values.dtype} values of shape "
             f"{values.shape}. Pass the largest probability of each row."
         )
-    right = np.asarray(correct)
+    right = as_array(correct)
     if right.shape != values.shape:
         raise ValueError(
             f"`correct` has shape {right.shape}, but `confidence` has {values.shape}. "
@@ -201,13 +221,14 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
     refuse_masked(name, X)
-    matrix = X if type(X) in (np.ndarray, np.memmap) else np.asarray(X)
+    matrix = as_array(X)
     if np.iscomplexobj(matrix):
         raise ValueError(
             f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
         )
     if matrix.dtype.kind not in "fiub":
         try:
+            refuse_dates(matrix)
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -240,9 +261,10 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray 
         )
     refuse_masked("sample_weight", sample_weight)
     try:
-        given = np.asarray(sample_weight)
+        given = as_array(sample_weight)
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
+        refuse_dates(given)
         weight = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -286,21 +308,12 @@ def check_values(
         block = inputs[part]
         if weight is not None:
             block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
+        if input_scale == "logit":
+            check_logits(block, part.start, arguments)
+            continue
         low, high = float(block.min()), float(block.max())
         if not (np.isfinite(low) and np.isfinite(high)):
-            i, j = np.argwhere(~np.isfinite(block))[0]
-            raise ValueError(
-                f"`{name}` must be finite; {arguments.row(part.start + i)}, "
-                f"{arguments.column(j)} is {block[i, j]} "
-                f"(Input {name} contains NaN or infinity). Remove such rows or repair them."
-            )
-        if input_scale == "logit":
-            if max(-low, high) > LARGEST:
-                raise ValueError(
-                    f"`{name}` holds a logit of magnitude {max(-low, high):.3g}; "
-                    f"at most {LARGEST:g} can be computed with. Check the units."
-                )
-            continue
+            refuse_entry(block, ~np.isfinite(block), part.start, arguments)
         if low < 0:
             i, j = np.argwhere(block < 0)[0]
             raise ValueError(

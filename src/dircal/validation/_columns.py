@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import LabelArray
+from dircal.validation._names import (
+    like_labels,
+    match_exactly,
+    match_names,
+    match_with_absent,
+)
 
 __all__ = [
     "FITTING",
     "MEASURING",
     "Arguments",
     "classes_of_columns",
-    "label_text",
-    "match_names",
+    "refuse_riddles",
     "show",
 ]
 
@@ -23,13 +28,16 @@ __all__ = [
 class Arguments:
     """What a caller calls its scores and labels, what it is, and what to do about bad scores.
 
-    ``row`` and ``column`` say where a number stands, by its indices.
+    ``order_fix`` says what to do about columns in another order than they are taken for, with
+    their labels at the place of ``{}``. ``row`` and ``column`` say where a number stands, by its
+    indices.
     """
 
     scores: str
     labels: str
     caller: str
     fix: str
+    order_fix: str = "pass `classes={}`, or give a data frame these names"
     row: Callable[[int], str] = "row {}".format
     column: Callable[[int], str] = "column {}".format
 
@@ -54,11 +62,12 @@ def classes_of_columns(
     names: LabelArray | None,
     n_columns: int,
     arguments: Arguments,
+    categories: LabelArray | None = None,
 ) -> LabelArray:
     """Label of each column of the scores, in the order of the columns.
 
     ``observed`` are the labels that occur, ``classes`` those that the user gave, ``names`` those
-    of the columns of a data frame.
+    of the columns of a data frame, ``categories`` the labels in an order of their own.
     """
     if n_columns == 1:
         raise ValueError(
@@ -67,12 +76,18 @@ def classes_of_columns(
         )
     if classes is not None:
         given = _given_classes(observed, classes, n_columns, arguments)
-        matched = None if names is None else match_names(names, given)
+        # What the user says outdoes names that are only like labels.
+        matched = None if names is None else match_exactly(names, given)
         return given if matched is None else matched
     if names is not None:
         named = _labels_by_name(names, observed, arguments)
         if named is not None:
             return named
+    if categories is not None:
+        known = {*observed.tolist()}
+        for ordered in (categories, categories[[one in known for one in categories.tolist()]]):
+            if len(ordered) == n_columns:
+                return ordered
     return _observed_classes(observed, n_columns, arguments)
 
 
@@ -121,19 +136,19 @@ def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments
     return observed
 
 
-def label_text(label: object) -> str:
-    """A label as a column would be named after it: 1.0 is '1'."""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
-def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
-    """``labels`` in the order of the columns called like them; None if they are not."""
-    by_text = {label_text(label): i for i, label in enumerate(labels.tolist())}
-    positions = [by_text.get(str(name)) for name in names]
-    if None in positions or len(set(positions)) != len(labels):
-        return None
-    matched: LabelArray = labels[np.array(positions)]
-    return matched
+def refuse_riddles(names: LabelArray, labels: LabelArray, arguments: Arguments) -> None:
+    """Raise where columns match no labels, but some seem to be called after one: a guess."""
+    like = like_labels(names, labels)
+    if not like:
+        return
+    strangers = [str(name) for i, name in enumerate(names) if i not in like]
+    what = f"also {strangers[0]!r}, which is none" if strangers else "not one for each label"
+    raise ValueError(
+        f"`{arguments.scores}` has columns named after labels in `{arguments.labels}`, or nearly "
+        f"so, but {what}; the columns are {show(names)}, the labels {show(labels)}. Name every "
+        f"column after its label, pass `classes=[...]`, or pass `{arguments.scores}.to_numpy()` to "
+        "go by position."
+    )
 
 
 def _labels_by_name(
@@ -141,35 +156,14 @@ def _labels_by_name(
 ) -> LabelArray | None:
     """Labels that the columns of a data frame are named after; None if they are not.
 
-    Every observed label must be the name of a column. Columns beyond those name absent classes;
-    for labels 1 and 2, columns called '1', '2' and '3' say that the third label is 3, not '3'.
+    Every observed label must be the name of a column. Columns beyond those name absent classes.
     """
     matched = match_names(names, observed)
-    if matched is not None:
-        return matched
-    texts = [str(name) for name in names]
-    if len(set(texts)) < len(texts) or not {
-        label_text(label) for label in observed.tolist()
-    } <= set(texts):
-        _refuse_half_a_match(texts, observed, arguments)
-        return None
-    if observed.dtype.kind in "iu":
-        whole = all(text.lstrip("-").isdecimal() for text in texts)
-        return np.array([int(text) for text in texts]) if whole else None
-    return np.array(texts, dtype=object) if observed.dtype.kind in "UO" else None
-
-
-def _refuse_half_a_match(texts: list[str], observed: LabelArray, arguments: Arguments) -> None:
-    """Raise where some columns are named after labels and others are not: the order is a guess."""
-    labels = {label_text(label) for label in observed.tolist()}
-    strangers = [text for text in texts if text not in labels]
-    if len(strangers) < len(texts):
-        raise ValueError(
-            f"`{arguments.scores}` has columns named after labels in `{arguments.labels}`, but "
-            f"also {strangers[0]!r}, which is none; the labels are {show(observed)}. Name every "
-            f"column after its label, pass `classes=[...]`, or pass "
-            f"`{arguments.scores}.to_numpy()` to go by position."
-        )
+    if matched is None:
+        matched = match_with_absent(names, observed)
+    if matched is None:
+        refuse_riddles(names, observed, arguments)
+    return matched
 
 
 def show(labels: LabelArray) -> str:

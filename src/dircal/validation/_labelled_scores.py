@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import ArraySource, Reader
+from dircal._core.data.chunks import ArraySource, Reader, row_slices
 from dircal._typing import FloatArray, IntArray, LabelArray
 
 __all__ = ["LabelledScores"]
@@ -54,6 +55,20 @@ class LabelledScores:
             sample_weight=None if weight is None else weight[rows],
             picked=rows if self.picked is None else self.picked[rows],
         )
+
+    def undecided(self) -> "LabelledScores":
+        """Rows of logits in which two classes or more are not masked; all where there are none.
+
+        In the others no map has a choice: they tell a fit nothing.
+        """
+        used = np.ones(len(self.labels), bool)
+        for part in row_slices(self.shape):
+            block = self.rows(part)
+            if block.min() == -np.inf:
+                used[part] = np.count_nonzero(block > -np.inf, axis=1) > 1
+        weight = self.sample_weight
+        none = not (used if weight is None else used & (weight > 0)).any()
+        return self if none or used.all() else self.take(np.flatnonzero(used))
 
     def copied(self) -> "LabelledScores":
         """The same with a copy of the rows that are picked, for those who read them often."""

@@ -1,12 +1,25 @@
 """Labels as users have them, and the indices of their classes."""
 
+import datetime as dt
+from enum import Enum
+from typing import Any, NoReturn
+
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.validation._columns import Arguments
+from dircal.validation._conversion import as_array, refuse_masked
 
-__all__ = ["as_labels", "class_indices", "observed_classes", "refuse_masked"]
+__all__ = [
+    "as_labels",
+    "as_plain",
+    "class_indices",
+    "observed_classes",
+    "plain_labels_advice",
+    "refuse_swapped",
+]
 
 # Whole numbers that span no more than this are looked up in a table; others are sorted.
 _TABLE = 2**16
@@ -21,7 +34,10 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"Pass the true label of each row of `{arguments.scores}`."
         )
     refuse_masked(name, y)
-    labels: LabelArray = column_or_1d(np.asarray(y), warn=True)
+    table = _as_table(y, name)
+    if table.ndim == 2 and table.shape[1] > 1:
+        _refuse_table(table, arguments)
+    labels: LabelArray = column_or_1d(table, warn=True)
     if len(labels) != n_samples:
         raise ValueError(
             f"`{name}` has {len(labels)} labels, but `{arguments.scores}` has {n_samples} rows. "
@@ -33,7 +49,8 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
         if (labels != np.floor(labels)).any():
             raise ValueError(
                 f"`{name}` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
-                "(Unknown label type: continuous.) Pass classes, not measurements."
+                "(Unknown label type: continuous.) Pass classes, not measurements; if these are "
+                f"the scores, `{arguments.scores}` and `{name}` are swapped."
             )
     if labels.dtype.kind in "mM" and np.isnat(labels).any():
         raise ValueError(f"`{name}` holds NaT. Remove the rows without a label.")
@@ -42,16 +59,62 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
     return labels
 
 
-def refuse_masked(name: str, value: object) -> None:
-    """Refuse an array with masked entries, which NumPy would take for what is below the mask."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+def refuse_swapped(scores: ArrayLike, labels: ArrayLike, arguments: Arguments) -> None:
+    """Raise where labels were passed as the scores, and the scores as the labels."""
+    first, second = _shape(scores), _shape(labels)
+    if len(first) < 2 and len(second) == 2 and second[1] > 1:
         raise ValueError(
-            f"`{name}` is a masked array with masked entries. Remove their rows, or fill them."
+            f"`{arguments.scores}` has shape {first} and `{arguments.labels}` has shape "
+            f"{second}: they look swapped. Pass a column of scores for each class as "
+            f"`{arguments.scores}` and one label for each row as `{arguments.labels}`. (y should "
+            "be a 1d array.)"
         )
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape of an array; of a list by its first entry, since long ones are slow to convert."""
+    if isinstance(value, list):
+        return (len(value), *(_shape(value[0]) if value else ()))
+    return tuple(getattr(value, "shape", ()))
+
+
+def _as_table(y: ArrayLike, name: str) -> npt.NDArray[Any]:
+    try:
+        return as_array(y)
+    except ValueError as error:  # lists of lists of different lengths
+        raise ValueError(
+            f"`{name}` must be one label for each row: {error}. {_SEVERAL_LABELS}"
+        ) from error
+
+
+_SEVERAL_LABELS = (
+    "Rows with several labels (multilabel) are several problems of two classes: calibrate each "
+    "label by itself, for example with BetaCalibrator and the column of its probabilities."
+)
+
+
+def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
+    """Labels in several columns: one-hot, several for each row, or no labels at all."""
+    name = arguments.labels
+    fix = f"Pass one label for each row of `{arguments.scores}`."
+    if table.dtype.kind in "fiub" and np.isin(table, (0, 1)).all():
+        one_hot = bool((table.sum(axis=1) == 1).all())
+        fix = (
+            f"Its rows are one-hot: pass `{name}.argmax(axis=1)`, the number of the column, or the "
+            "label that belongs to it."
+            if one_hot
+            else _SEVERAL_LABELS
+        )
+    raise ValueError(
+        f"`{name}` must be one label for each row; got {table.shape[1]} columns. {fix} "
+        f"(y should be a 1d array, got an array of shape {table.shape} instead.)"
+    )
 
 
 def _check_objects(labels: LabelArray, name: str) -> None:
     """Refuse missing labels and labels that cannot be put in order."""
+    if any(isinstance(value, list | set | frozenset | np.ndarray) for value in labels):
+        raise ValueError(f"`{name}` must be one label for each row. {_SEVERAL_LABELS}")
     missing = [value for value in labels if not _equals_itself(value)]
     if missing:
         raise ValueError(f"`{name}` holds {missing[0]!r}. Remove the rows without a label.")
@@ -61,6 +124,13 @@ def _check_objects(labels: LabelArray, name: str) -> None:
             f"`{name}` must hold labels of one type; got {' and '.join(kinds)}. "
             "(Unknown label type: mixed.) Convert them, for example to strings."
         )
+    try:
+        _ = labels[0] < labels[0]
+    except TypeError:
+        advice = plain_labels_advice(type(labels[0]))
+        raise ValueError(
+            f"`{name}` holds labels of the type {kinds[0]}, which have no order. {advice}"
+        ) from None
 
 
 def _equals_itself(value: object) -> bool:
@@ -99,3 +169,35 @@ def _span(labels: LabelArray) -> tuple[int, int | None]:
     low, high = int(labels.min()), int(labels.max())
     in_reach = high - low < _TABLE and high < np.iinfo(np.int64).max
     return low, high - low + 1 if in_reach else None
+
+
+def as_plain(label: Any) -> Any:
+    """A text, number or truth value as exactly that, whatever class it has made of it.
+
+    A class of one's own may write itself as it likes, as members of an enumeration do. Anything
+    else stays what it is.
+    """
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    if isinstance(label, str):
+        return str.__str__(label)
+    if isinstance(label, int):
+        return int.__int__(label)
+    if isinstance(label, np.integer):
+        return int(label)
+    if isinstance(label, float):
+        return float.__float__(label)
+    return float(label) if isinstance(label, np.floating) else label
+
+
+def plain_labels_advice(kind: type) -> str:
+    """How to make labels of this type such that every program and every file can hold."""
+    if issubclass(kind, Enum):
+        how = "the names of its members, [label.name for label in y]"
+    elif issubclass(kind, dt.date | np.datetime64):
+        how = "np.asarray(y, dtype='datetime64[s]'), or on texts, [str(label) for label in y]"
+    elif issubclass(kind, bytes):
+        how = "texts, [label.decode() for label in y]"
+    else:
+        how = "texts, [str(label) for label in y]"
+    return f"Fit on {how}."

@@ -6,8 +6,13 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["check_integer", "check_number", "check_option"]
+__all__ = ["LARGEST", "check_integer", "check_number", "check_option", "refuse_dates"]
+
+LARGEST = 1e100
+"""Beyond this products of logits, weights and parameters leave the range of float64."""
+_OF_TIME = (np.datetime64, np.timedelta64)
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
@@ -59,6 +64,13 @@ def _shown(value: object) -> str:
     return repr(value)
 
 
+def refuse_dates(values: npt.NDArray[Any]) -> None:
+    """Raise a TypeError on times, which NumPy counts from 1970 where numbers are asked for."""
+    kind = values.dtype.kind
+    if kind in "mM" or (kind == "O" and any(isinstance(x, _OF_TIME) for x in values.flat)):
+        raise TypeError("dates and spans of time are no numbers")
+
+
 def _is_a(kind: type, value: object) -> bool:
-    """Whether ``value`` is a number of this kind; truth values are not."""
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    """Whether ``value`` is a number of this kind; truth values and spans of time are not."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.bool_, *_OF_TIME))

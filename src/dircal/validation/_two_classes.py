@@ -10,7 +10,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.validation._columns import FITTING, classes_of_columns, match_names, show
+from dircal.validation._columns import FITTING, classes_of_columns, show
+from dircal.validation._conversion import as_array, refuse_masked
+from dircal.validation._names import label_text
 
 __all__ = ["BINARY", "as_column", "classes_of_two", "match_one", "two_columns"]
 
@@ -28,7 +30,8 @@ def as_column(X: ArrayLike) -> ArrayLike:
         return series.to_frame().to_native() if named else series.to_numpy().reshape(-1, 1)
     if sparse.issparse(X) or nw.dependencies.is_into_dataframe(X):
         return X
-    array = X if type(X) in (np.ndarray, np.memmap) else np.asarray(X)
+    refuse_masked("X", X)
+    array = as_array(X)
     return array.reshape(-1, 1) if array.ndim == 1 else X
 
 
@@ -37,6 +40,7 @@ def classes_of_two(
     classes: Iterable[Any] | None,
     names: LabelArray | None,
     n_columns: int,
+    categories: LabelArray | None = None,
 ) -> LabelArray:
     """Labels of the two columns, or of the absent and the present one if there is one column."""
     if n_columns > 2:
@@ -46,7 +50,9 @@ def classes_of_two(
     if isinstance(classes, Sized) and len(classes) > 2:
         _refuse(f"`classes` has {len(classes)} labels")
     if n_columns == 2:
-        return classes_of_columns(observed, classes, names, 2, BINARY)
+        return classes_of_columns(observed, classes, names, 2, BINARY, categories)
+    if classes is None and categories is not None and len(categories) == 2:
+        classes = categories
     if classes is None and len(observed) < 2:
         raise ValueError(
             f"`y` holds only 1 class: {show(observed)}, and `X` is a single column. Pass "
@@ -58,11 +64,28 @@ def classes_of_two(
 
 
 def match_one(names: LabelArray | None, pair: LabelArray) -> LabelArray | None:
-    """``pair`` with the label last that a single column is named after; None if it is not."""
-    for ordered in (pair, pair[::-1]):
-        if names is not None and match_names(names, ordered[1:]) is not None:
-            return ordered
-    return None
+    """``pair`` with the label last that a single column is named after; None if it is not.
+
+    'p_yes' and 'yes (%)' are named after 'yes', but 'yesterday' is not, and 'score_0' may be of a
+    class or of a model.
+    """
+    if names is None:
+        return None
+    name = str(names[0]).strip().casefold()
+    found = [_length_in(name, label_text(label).strip().casefold()) for label in pair.tolist()]
+    # 'p_not_ill' ends with 'ill' as well: the longer one is meant.
+    return None if found[0] == found[1] else pair[np.argsort(found)]
+
+
+def _length_in(name: str, label: str) -> int:
+    """Length of the label that a name is, begins or ends with as a word; zero if it does not."""
+    if label.isdecimal():
+        return len(label) if name == label else 0
+    before, after = name.removesuffix(label), name.removeprefix(label)
+    found = (before != name and not before[-1:].isalnum()) or (
+        after != name and not after[:1].isalnum()
+    )
+    return len(label) if found else 0
 
 
 def _refuse(what: str) -> None:

@@ -187,3 +187,28 @@ class TestOwnOutput:
         run("fit", "p.csv", "--label", "y", "--calibrator", "identity", "-o", "same.json")
         run("apply", "same.json", "p.csv", "-o", "once.csv", "--prefix", "cal_")
         run("apply", "same.json", "once.csv", "-o", "twice.csv", "--columns", "cal_*")
+
+
+def test_masked_classes(run, make_problem, write_csv):
+    """A logit of -inf is a probability of zero in every command; a row of them is an error."""
+    problem = make_problem(1, n=300)
+    masked = np.random.default_rng(0).random((300, 3)) < 0.2
+    masked[np.arange(300), problem.y] = False
+    logits = np.where(masked, -np.inf, problem.logits)
+    write_csv(scores=logits)
+    run("fit", "p.csv", "--label", "y", "--scale", "logit", "-o", "map.json")
+    run("apply", "map.json", "p.csv", "-o", "out.csv")
+    found = scores("out.csv")
+    assert (found[masked] == 0.0).all()
+    assert np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
+    assert "log_loss" in run("evaluate", "p.csv", "--label", "y", "--scale", "logit").stdout
+    told = run("evaluate", "p.csv", "--label", "y", code=2).stderr
+    assert "is -inf. Scores must be finite numbers" in told
+    logits[4] = -np.inf
+    write_csv(scores=logits)
+    for command in (
+        ["apply", "map.json", "p.csv", "-o", "more.csv"],
+        ["fit", "p.csv", "--label", "y", "--scale", "logit", "-o", "more.json"],
+    ):
+        told = run(*command, code=2).stderr
+        assert "must leave a class in each row; in line 6 every logit is -inf" in told

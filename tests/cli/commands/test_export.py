@@ -17,7 +17,7 @@ def test_python(run, fitted, tmp_path):
 
 def test_onnx(run, fitted):
     runtime = pytest.importorskip("onnxruntime")
-    run("export", fitted, "--to", "onnx", "-o", "map.onnx", "--dtype", "mixed")
+    run("export", fitted, "--to", "onnx", "-o", "map.onnx")
     session = runtime.InferenceSession("map.onnx")
     (found,) = session.run(None, {"scores": np.array(ROW, dtype=np.float32)})
     assert_allclose(found, dircal.load(fitted).predict_proba(ROW), atol=1e-6)

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -167,3 +168,29 @@ def test_a_calibrator_goes_by_its_class_too(run, write_csv):
     assert "VectorScaling, fitted on 300 rows of 3 classes." in told.stdout
     refused = run("fit", "p.csv", "--label", "y", "--calibrator", "Report", "-o", "n.json", code=2)
     assert "'Report' is no calibrator; there are auto, bayesian, " in refused.stderr
+
+
+def test_columns_that_are_nearly_called_like_the_labels(run, write_csv, animals):
+    proba, _ = animals
+    # In the order of the model, which is not that of the labels.
+    columns = ["p_Cow", "p_Ant", "p_Bee"]
+    write_csv(columns=columns, scores=proba[:, [2, 0, 1]])
+    options = ("--label", "y", "--calibrator", "temperature", "-o", "map.json")
+    fit = run("fit", "p.csv", "--columns", ",".join(columns), *options)
+    assert "Columns: p_Cow = cow, p_Ant = ant, p_Bee = bee." in fit.stdout
+    run("apply", "map.json", "p.csv", "--columns", "p_Ant,p_Cow,p_Bee", "-o", "a.csv")
+    run("apply", "map.json", "p.csv", "-o", "b.csv")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    write_csv("half.csv", columns=["p_ant", "p_bee", "q"])
+    said = run("fit", "half.csv", "--columns", "p_ant,p_bee,q", *options, "--force", code=2)
+    assert "seem to be named after the labels" in said.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "compare", "report"])
+def test_columns_in_another_order_are_told_once(run, write_csv, animals, command):
+    proba, _ = animals
+    write_csv(columns=["x", "y1", "z"], scores=proba[:, [1, 2, 0]])
+    output = {"fit": ["-o", "map.json"], "report": ["-o", "page.html"]}.get(command, [])
+    result = run(command, "p.csv", "--label", "y", "--columns", "x,y1,z", *output)
+    assert result.stderr.count("fit another order of the columns") == 1
+    assert "classes=['bee', 'cow', 'ant']" in result.stderr

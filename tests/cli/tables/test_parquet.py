@@ -1,4 +1,6 @@
 import decimal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -68,11 +70,12 @@ def test_what_is_no_number_or_label(tmp_path):
             "gap": pa.array([None], pa.float64()),
             "exact": [decimal.Decimal("0.5")],
             "list": [[1]],
+            "long": ["x" * 20_000],
         }
     )
     pq.write_table(table, tmp_path / "p.parquet")
     with open_table(tmp_path / "p.parquet") as opened:
-        (chunk,) = opened.chunks(range(4))
+        (chunk,) = opened.chunks(range(5))
         assert chunk.numbers([2]).tolist() == [[0.5]]
         with pytest.raises(ValueError, match="column 'text' holds string, not numbers"):
             chunk.numbers([0])
@@ -80,6 +83,8 @@ def test_what_is_no_number_or_label(tmp_path):
             chunk.numbers([1])
         with pytest.raises(ValueError, match="column 'list' holds list"):
             chunk.values(3)
+        with pytest.raises(ValueError, match="column 'long' holds a label of 20,000 characters"):
+            chunk.values(4)
 
 
 @given(cut=st.integers(0, 900), content=st.binary(max_size=50))
@@ -93,6 +98,67 @@ def test_damaged_files_are_refused(tmp_path_factory, cut, content):
             opened.rewrite(folder / "out", HALF)
     except (ValueError, OSError) as error:
         assert str(error)  # noqa: PT017 - what is not damaged enough passes
+
+
+DAMAGES = """
+import random, sys
+from pathlib import Path
+from dircal.cli.tables import Change, open_table
+
+path, chance, n_refused = Path(sys.argv[1]), random.Random(20), 0
+half = Change([1, 2], None, lambda chunk, numbers: numbers / 2, lambda n: None)
+whole = path.read_bytes()
+foot = len(whole) - int.from_bytes(whole[-8:-4], "little") - 8
+for i in range(500):
+    content = bytearray(whole)
+    # What a file says of itself stands at its end.
+    for _ in range(chance.choice([1, 1, 2])):
+        content[chance.randrange(foot, len(whole))] = chance.randrange(256)
+    path.write_bytes(content)
+    target = path.with_name("out")
+    try:
+        with open_table(path) as opened:
+            opened.rewrite(target, half)
+    except ValueError as error:
+        n_refused += 1
+    target.unlink(missing_ok=True)
+print(n_refused)
+"""
+
+
+def test_damage_does_not_end_the_process(tmp_path):
+    """Not this one at least: pyarrow ends those that ask in the wrong order."""
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"i": ["x", "y"], "a": [0.5, 0.5], "b": [0.5, 0.5]}), path)
+    command = [sys.executable, "-W", "ignore", "-c", DAMAGES, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
+def test_empty_files_and_empty_groups(tmp_path):
+    path = tmp_path / "p.parquet"
+    rows = pa.table({"i": ["x"], "a": [1.0], "b": [0.5]})
+    pq.write_table(rows.slice(0, 0), path)
+    with open_table(path) as opened:
+        opened.rewrite(tmp_path / "empty", HALF)
+    assert pq.read_table(tmp_path / "empty").num_rows == 0
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+        writer.write_table(rows.slice(0, 0))
+        writer.write_table(rows)
+    with open_table(path) as opened:
+        opened.rewrite(tmp_path / "out", HALF)
+    assert pq.read_table(tmp_path / "out")["a"].to_pylist() == [0.5]
+    assert pq.ParquetFile(tmp_path / "out").metadata.row_group(0).column(1).compression == "ZSTD"
+
+
+def test_two_columns_of_one_name(tmp_path):
+    table = pa.table([["x"], [1.0], [2.0]], names=["i", "a", "a"])
+    pq.write_table(table, tmp_path / "p.parquet")
+    with open_table(tmp_path / "p.parquet") as opened:
+        (chunk,) = opened.chunks([1])
+        with pytest.raises(ValueError, match="several columns are called 'a'"):
+            chunk.numbers([1])
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):

@@ -1,6 +1,8 @@
 import csv
 import gzip
 import io
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -125,3 +127,73 @@ def test_a_mark_before_a_quoted_name_is_no_part_of_it(tmp_path):
     path.write_bytes('\ufeff"y, true","p"\n"a",1.0\n'.encode())
     assert rows_of(path) == (["y, true", "p"], [["a", "1.0"]])
     assert copied(path, tmp_path) == path.read_bytes()
+
+
+def seconds_and_bytes(action):
+    """Processor time that an action takes, and memory at its peak."""
+    tracemalloc.start()
+    start = time.process_time()
+    action()
+    found = time.process_time() - start, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_empty_lines_take_linear_time(tmp_path, end):
+    path = tmp_path / "p.csv.gz"
+    content = f"a,b{end}1,2{end}" + end * 300_000 + f"3,4{end}"
+    path.write_bytes(gzip.compress(content.encode()))
+    assert path.stat().st_size < 3000
+    start = time.process_time()
+    assert rows_of(path)[1] == [["1", "2"], ["3", "4"]]
+    # Every line took as long as all that were before it.
+    assert time.process_time() - start < 2
+    assert gzip.decompress(copied(path, tmp_path)) == content.encode()
+
+
+def test_very_many_empty_lines_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("dircal.cli.tables._text._MOST_EMPTY", 100)
+    path = tmp_path / "p.csv"
+    for lines in ("\n" * 101, "\n" * 99):
+        path.write_text("a,b\n1,2\n" + lines)
+        if len(lines) < 100:
+            assert copied(path, tmp_path) == path.read_bytes()
+            continue
+        with pytest.raises(ValueError, match="line 2 is followed by more than 100 characters of"):
+            copied(path, tmp_path)
+
+
+@pytest.mark.parametrize("inside", ["x", '""', "x\n", ","])
+def test_a_long_quoted_cell_takes_linear_memory(tmp_path, inside):
+    path = tmp_path / "p.csv"
+    cell = inside * (100_000 // len(inside))
+    path.write_text(f'a,b\n1,"{cell}"\n')
+    seconds, peak = seconds_and_bytes(lambda: rows_of(path))
+    assert seconds < 3
+    assert peak < 5e6
+    assert rows_of(path) == (["a", "b"], [["1", cell.replace('""', '"')]])
+
+
+def test_long_rows_come_in_short_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("dircal.cli.tables._text._CHUNK_CHARACTERS", 100)
+    path = tmp_path / "p.csv"
+    path.write_text("a,b\n" + f"1,{'x' * 60}\n" * 5)
+    with open_table(path) as table:
+        assert [(chunk.first, len(chunk.records)) for chunk in table.chunks([0])] == [
+            (0, 2),
+            (2, 2),
+            (4, 1),
+        ]
+
+
+def test_texts_that_are_too_long_for_labels_and_names(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text(f"a,b\n1,2\n1,{'x' * 20_000}\n")
+    with open_table(path) as table:
+        (chunk,) = table.chunks([1])
+        with pytest.raises(ValueError, match="line 3, column 'b' holds a label of 20,000 char"):
+            chunk.values(1)
+    path.write_text(f"a,{'x' * 20_000}\n1,2\n")
+    with pytest.raises(ValueError, match="column 1 has a name of 20,000 characters"):
+        open_table(path)

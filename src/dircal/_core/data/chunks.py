@@ -9,12 +9,12 @@ for the next pass, such as probabilities, is kept beside the chunk.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [

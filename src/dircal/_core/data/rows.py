@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractChunkSource, Chunk, clipped, log_of_clip, span_of
 from dircal._typing import AnyFloatArray, FloatArray
 

@@ -3,6 +3,7 @@
 from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._typing import FloatArray
 
@@ -10,6 +11,9 @@ __all__ = [
     "ROUNDING",
     "SUM_ROUNDING",
     "TINY",
+    "drop_masked",
+    "fill_masked",
+    "fill_masked_with_least",
     "log_softmax",
     "normalise",
     "normalise_beyond_rounding",
@@ -72,6 +76,36 @@ def softmax(block: FloatArray) -> FloatArray:
     return normalise(np.exp(block, out=block))
 
 
+def fill_masked(block: FloatArray) -> FloatArray:
+    """Logits (k, m) in which those of masked classes, -inf, are finite.
+
+    Each is read as `TINY` beside one for the best class of its column: as a probability of zero is
+    where no clip is larger.
+    """
+    if block.min() > -np.inf:
+        return block
+    return np.where(np.isneginf(block), block.max(axis=0) + np.log(TINY), block)
+
+
+def fill_masked_with_least(block: FloatArray) -> FloatArray:
+    """The same with the least logit of the column that is not masked."""
+    if block.min() > -np.inf:
+        return block
+    masked = np.isneginf(block)
+    return np.where(masked, np.where(masked, np.inf, block).min(axis=0), block)
+
+
+def drop_masked(block: FloatArray, masked: npt.NDArray[np.bool_]) -> FloatArray:
+    """Probabilities (k, m) without those of masked classes, in place; columns sum to one again.
+
+    Where nothing is left of a column, the classes that are not masked get the same.
+    """
+    block[masked] = 0.0
+    none = sums_of_columns(block) == 0.0
+    block[:, none] = ~masked[:, none]
+    return normalise(block)
+
+
 def rest_of_proba(block: FloatArray) -> FloatArray:
     """For each entry of ``block`` (k, m), the sum of the others in its column.
 
@@ -89,6 +123,7 @@ def rest_of_logits(block: FloatArray) -> FloatArray:
     As in `rest_of_proba`, the entry that has more than half of the sum gets one of its own, which
     does not underflow beside it. Exponentials are added from small to large: where logits tie, a
     last digit that goes by the order of the classes would carry some rows over a step of a map.
+    Masked classes, -inf, add nothing; beside them alone the rest is -inf.
     """
     top = block.max(axis=0)
     odds = np.exp(block - top)
@@ -96,6 +131,9 @@ def rest_of_logits(block: FloatArray) -> FloatArray:
     large = odds > 0.5 * total
     small = np.where(large, -np.inf, block)
     next_top = small.max(axis=0)
-    of_large = next_top + np.log(sums_of_columns(np.sort(np.exp(small - next_top), axis=0)))
+    finite_top = np.where(np.isneginf(next_top), 0.0, next_top)
+    with np.errstate(divide="ignore"):
+        total_of_small = sums_of_columns(np.sort(np.exp(small - finite_top), axis=0))
+        of_large = finite_top + np.log(total_of_small)
     of_others: FloatArray = top + np.log(np.where(large, 1.0, total - odds))
     return np.where(large, of_large, of_others)

@@ -12,13 +12,14 @@ same minimum, for a third of the time a pass.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractSums, Chunk, Largest
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation

@@ -20,12 +20,13 @@ Everything is a sum over chunks of rows; `structure` writes the sums out for eac
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractSums, Chunk, Largest
 from dircal._core.data.rows import Rows
 from dircal._core.model.moments import HessianMoments

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dircal._core.data.simplex import rest_of_logits
 from dircal._typing import FloatArray
 
 __all__ = ["GAP_SCALE", "KNOTS", "N_CURVATURES", "N_OWN_KNOTS", "N_STATISTICS", "curve_statistics"]
@@ -44,8 +43,11 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
     result[0] /= GAP_SCALE
     entropy = log_total - np.einsum("im,im->m", odds, gap) / total
     np.multiply(gap - log_total, entropy / np.log(len(scores)), out=result[1])
-    log_odds = scores - rest_of_logits(scores)
-    odds = np.exp(log_odds.clip(-_CERTAIN, _CERTAIN, out=log_odds), out=log_odds)
+    # As in `rest_of_proba`; what underflows there is certain here.
+    large = odds > 0.5 * total
+    others = np.where(large, np.where(large, 0.0, odds).sum(axis=0), total - odds)
+    with np.errstate(divide="ignore"):
+        odds = np.exp((gap - np.log(others)).clip(-_CERTAIN, _CERTAIN))
     for hinge, knot in zip(result[N_CURVATURES:], knots, strict=True):
         np.log1p(np.multiply(odds, np.exp(-knot), out=hinge), out=hinge)
     return result

@@ -7,12 +7,12 @@ has two quantiles as its ends, and a p-value is a position, so both agree up to 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from scipy import special
 
+from dircal._core.caching import cached_property
 from dircal._typing import FloatArray
 
 __all__ = [

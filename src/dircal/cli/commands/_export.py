@@ -22,10 +22,9 @@ __all__ = ["command"]
 )
 @click.option(
     "--dtype",
-    type=click.Choice(["float64", "float32", "mixed"]),
-    default="float64",
-    show_default=True,
-    help="Precision of ONNX and PyTorch; mixed is float32 outside, float64 inside (ONNX).",
+    type=click.Choice(["mixed", "float64", "float32"]),
+    help="Precision. ONNX: mixed, which is float32 outside and float64 inside, unless given. "
+    "PyTorch: float64 or float32.",
 )
 @output_options("Where to write it.")
 @common_options
@@ -40,11 +39,12 @@ def command(
 
     check_output(output, force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
+    precision = {} if dtype is None else {"dtype": dtype}
     with output_file(output, force=force) as temporary:
         if kind == "onnx":
-            dircal.export.to_onnx(calibrator, temporary, dtype=dtype)
+            dircal.export.to_onnx(calibrator, temporary, **precision)
         elif kind == "torch":
-            dircal.export.to_torch(calibrator, temporary, dtype=dtype)
+            dircal.export.to_torch(calibrator, temporary, **precision)
         else:
             dircal.export.to_python(calibrator, temporary)
     document = {"output": output, "to": kind, "classes": calibrator.classes_}

@@ -83,7 +83,7 @@ def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[f
 
     if len(rows.columns) == 1:
         return None
-    before = rows.predictions(source.scale)
+    before = rows.predictions(source.scale, judged=True)
     after = before.with_probabilities(fitted.predict_proba(rows.scores))
     loss = RECORDS["log_loss"]
     return loss.of(before).value(), loss.of(after).value()

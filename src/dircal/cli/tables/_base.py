@@ -19,12 +19,14 @@ from dircal._typing import AnyFloatArray, FloatArray, LabelArray
 
 __all__ = [
     "CHUNK_CELLS",
+    "LONGEST_TEXT",
     "MARKS",
     "AbstractChunk",
     "AbstractTable",
     "Change",
     "Columns",
     "as_many_rows",
+    "label_too_long",
     "read_marks",
     "reading",
 ]
@@ -36,12 +38,22 @@ MARKS = "dircal.calibrated"
 """Where files keep by which map what was calibrated."""
 CHUNK_CELLS = 2**20
 """A chunk holds about so many cells, whatever the number of columns."""
+LONGEST_TEXT = 10_000
+"""Characters of a label or a name: every label of an array takes as much as the longest."""
 _FEWEST_ROWS, _MOST_ROWS = 256, 2**17
 
 
 def as_many_rows(n_columns: int) -> int:
     """Rows of a chunk."""
     return int(np.clip(CHUNK_CELLS // max(n_columns, 1), _FEWEST_ROWS, _MOST_ROWS))
+
+
+def label_too_long(where: str, length: int) -> ValueError:
+    """What to say of a text that cannot be a label."""
+    return ValueError(
+        f"{where} holds a label of {length:,} characters; at most {LONGEST_TEXT:,} are read. Check "
+        "that --label names the column with the labels."
+    )
 
 
 class AbstractChunk(ABC):

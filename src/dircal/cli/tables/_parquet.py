@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pyarrow.parquet as pq
 
 from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli.tables._base import (
+    LONGEST_TEXT,
     MARKS,
     AbstractChunk,
     AbstractTable,
     Change,
     Columns,
     as_many_rows,
+    label_too_long,
     read_marks,
 )
 
@@ -41,7 +44,10 @@ class _Batch(AbstractChunk):
 
     def column(self, column: int) -> Any:
         """By position in the file, wherever it stands in the batch."""
-        return self.rows.column(self.names[column])
+        name = self.names[column]
+        if self.names.count(name) > 1:
+            raise ValueError(f"several columns are called {name!r:.80}. Give each its own name.")
+        return self.rows.column(name)
 
     def numbers(self, columns: Columns) -> AnyFloatArray:
         arrays = [self._numbers(column) for column in columns]
@@ -68,7 +74,11 @@ class _Batch(AbstractChunk):
             array = array.dictionary_decode()
         kind = array.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return np.array(array.to_pylist(), dtype=str)
+            texts = array.to_pylist()
+            longest = max(map(len, texts), default=0)
+            if longest > LONGEST_TEXT:
+                raise label_too_long(f"column {self.names[column]!r}", longest)
+            return np.array(texts, dtype=str)
         if not (
             pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
         ):
@@ -124,7 +134,9 @@ class ParquetTable(AbstractTable):
     def rewrite(self, target: Path, change: Change) -> None:
         schema = self._changed_schema(change)
         places = change.columns if change.names is None else range(len(self.names), len(schema))
-        codecs, words = self._encoding()
+        batches = self._batches(None)
+        first = next(batches, None)
+        codecs, words = ("snappy", set()) if first is None else self._encoding()
         # Hardly two calibrated numbers are equal: a dictionary of them would only take time.
         words -= {schema.field(place).name for place in places}
         with (
@@ -134,7 +146,7 @@ class ParquetTable(AbstractTable):
             ) as writer,
         ):
             waiting: list[Any] = []
-            for chunk in self._batches(None):
+            for chunk in () if first is None else chain([first], batches):
                 numbers = change.transform(chunk, chunk.numbers(change.columns))
                 arrays = list(chunk.rows.columns) + [None] * (len(schema) - len(self.names))
                 for place, values in zip(places, numbers.T, strict=True):
@@ -162,11 +174,14 @@ class ParquetTable(AbstractTable):
         return schema
 
     def _encoding(self) -> tuple[dict[str, str] | str, set[str]]:
-        """How each column is compressed, by its path, and which have a dictionary."""
+        """How each column is compressed, by its path, and which have a dictionary.
+
+        To be asked when the first rows have been read. To read them checks what is asked for here,
+        where pyarrow ends the process if it is damaged.
+        """
         metadata = self._file.metadata
-        if metadata.num_row_groups == 0:
-            return "snappy", set()
-        group = metadata.row_group(0)
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        group = next(group for group in groups if group.num_rows > 0)
         parts = [group.column(i) for i in range(group.num_columns)]
         codecs = {part.path_in_schema: part.compression for part in parts}
         words = {part.path_in_schema for part in parts if part.has_dictionary_page}

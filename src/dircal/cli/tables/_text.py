@@ -17,11 +17,13 @@ import numpy as np
 
 from dircal._typing import FloatArray, LabelArray
 from dircal.cli.tables._base import (
+    LONGEST_TEXT,
     AbstractChunk,
     AbstractTable,
     Change,
     Columns,
     as_many_rows,
+    label_too_long,
     reading,
 )
 
@@ -29,19 +31,26 @@ __all__ = ["TextTable", "parse_whole_numbers"]
 
 # A record of this many characters is none: a file without line ends, or a quote left open.
 _LONGEST_RECORD = 2**24
+# What may stand between two records, and is copied with the first.
+_MOST_EMPTY = 2**20
+# A chunk is full when it holds this many characters, however few rows these are.
+_CHUNK_CHARACTERS = 2**24
 # Cells of text take longer, and more memory, than numbers do: chunks are so many times smaller.
 _WEIGHT = 8
 _MARK = "\ufeff"
+# A doubled quote is one inside the cell. Nothing is tried twice: that would take memory.
+_REST_OF_QUOTED = re.compile('[^"]*+(?:""[^"]*+)*+"')
 # 007 is a name, and what has more digits than this does not fit an integer.
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
 
 
 @dataclass
 class _Record:
-    """Cells as they stand in the file, the line they begin on, and what ends them."""
+    """Cells as they stand in the file, the line they begin on, their length, and what ends them."""
 
     line: int
     cells: list[str]
+    length: int
     end: str
 
 
@@ -89,6 +98,10 @@ class _TextChunk(AbstractChunk):
                 f"{self.place(texts.index(''))}, column {self.names[column]!r} is empty. "
                 "Leave out the rows without a label."
             )
+        longest = max(map(len, texts))
+        if longest > LONGEST_TEXT:
+            row = next(i for i, text in enumerate(texts) if len(text) == longest)
+            raise label_too_long(f"{self.place(row)}, column {self.names[column]!r}", longest)
         return np.array(texts)
 
 
@@ -102,9 +115,6 @@ class TextTable(AbstractTable):
         self.size = path.stat().st_size
         self._delimiter = delimiter
         self._starts_quoted = re.compile(f'(?:^|{re.escape(delimiter)})"')
-        self._cell = re.compile(
-            f'"(?:[^"]|"")*"[^{re.escape(delimiter)}]*|[^{re.escape(delimiter)}]*'
-        )
         self._encoding = "utf-8"
         with self._open() as (_, text), reading(path):
             if text.read(1) == _MARK:
@@ -174,6 +184,12 @@ class TextTable(AbstractTable):
                 f"{str(self.path)!r} is not a text file. Pass CSV in UTF-8, or give the file the "
                 "ending of its type: .parquet, .npy or .npz."
             )
+        for i, cell in enumerate(header.cells):
+            if len(cell) > LONGEST_TEXT:
+                raise ValueError(
+                    f"{str(self.path)!r}: column {i} has a name of {len(cell):,} characters; at "
+                    f"most {LONGEST_TEXT:,} are read. Check that the first line has the names."
+                )
         return header
 
     def _chunks(self) -> Iterator[_TextChunk]:
@@ -182,7 +198,7 @@ class TextTable(AbstractTable):
             next(records)
             at, n_columns = raw.tell(), len(self.names)
             most = as_many_rows(_WEIGHT * n_columns)
-            chunk = _TextChunk(self.names, 0)
+            chunk, n_characters = _TextChunk(self.names, 0), 0
             for record in records:
                 if len(record.cells) != n_columns:
                     raise ValueError(
@@ -190,11 +206,13 @@ class TextTable(AbstractTable):
                         f"but the first line names {n_columns} columns. Repair the line."
                     )
                 chunk.records.append(record)
-                if len(chunk.records) == most:
+                n_characters += record.length
+                if len(chunk.records) == most or n_characters >= _CHUNK_CHARACTERS:
                     chunk.advance = raw.tell() - at
                     yield chunk
                     at = raw.tell()
-                    chunk = _TextChunk(self.names, chunk.first + most)
+                    chunk = _TextChunk(self.names, chunk.first + len(chunk.records))
+                    n_characters = 0
             if chunk.records:
                 chunk.advance = raw.tell() - at
                 yield chunk
@@ -202,13 +220,15 @@ class TextTable(AbstractTable):
     def _records(self, text: io.TextIOWrapper) -> Iterator[_Record]:
         """Records one by one; an empty line belongs to the end of the record before it."""
         waiting: _Record | None = None
+        empty = io.StringIO(newline="")
         line = 0
         while content := text.readline(_LONGEST_RECORD):
             line += 1
             first = line
             if '"' in content:
                 # A quoted cell may go on over lines.
-                parts = [content]
+                parts = io.StringIO(newline="")
+                parts.write(content)
                 is_open, length = self._is_open(content, False), len(content)
                 while is_open:
                     content = text.readline(_LONGEST_RECORD)
@@ -219,9 +239,9 @@ class TextTable(AbstractTable):
                             "closed. Close it, or double quotes inside a quoted cell."
                         )
                     line += 1
-                    parts.append(content)
+                    parts.write(content)
                     is_open = self._is_open(content, True)
-                content = "".join(parts)
+                content = parts.getvalue()
             if len(content) >= _LONGEST_RECORD:
                 raise ValueError(
                     f"{str(self.path)!r}: line {first} has more than {_LONGEST_RECORD:,} "
@@ -230,13 +250,25 @@ class TextTable(AbstractTable):
             body = content.rstrip("\r\n")
             end = content[len(body) :]
             if not body and waiting is not None:
-                waiting.end += end
+                empty.write(end)
+                if empty.tell() > _MOST_EMPTY:
+                    raise self._too_empty(waiting.line)
                 continue
             if waiting is not None:
+                waiting.end += empty.getvalue()
                 yield waiting
-            waiting = _Record(first, self._cells(body), end)
+            waiting = _Record(first, self._cells(body), len(content), end)
+            if empty.tell():
+                empty = io.StringIO(newline="")
         if waiting is not None:
+            waiting.end += empty.getvalue()
             yield waiting
+
+    def _too_empty(self, line: int) -> ValueError:
+        return ValueError(
+            f"{str(self.path)!r}: line {line} is followed by more than {_MOST_EMPTY:,} characters "
+            "of empty lines; this is no table. Check that it is the right file."
+        )
 
     def _is_open(self, line: str, is_open: bool) -> bool:
         """Whether a quoted cell goes on after this line; it begins with one if ``is_open``."""
@@ -247,24 +279,29 @@ class TextTable(AbstractTable):
                 if found is None:
                     return False
                 at = found.end()
-            at = line.find('"', at) + 1
+            at = _after_quote(line, at)
             if at == 0:
                 return True
-            # A doubled quote is one inside the cell.
-            is_open = line.startswith('"', at)
-            at += is_open
+            is_open = False
 
     def _cells(self, body: str) -> list[str]:
         if '"' not in body:
             return body.split(self._delimiter)
-        cells, at = [], 0
+        cells: list[str] = []
+        at = 0
         while True:
-            found = self._cell.match(body, at)
-            assert found is not None
-            cells.append(found.group())
-            at = found.end() + 1
-            if found.end() == len(body):
-                return cells
+            end = _after_quote(body, at + 1) if body.startswith('"', at) else at
+            end = body.find(self._delimiter, end)
+            if end < 0:
+                return [*cells, body[at:]]
+            cells.append(body[at:end])
+            at = end + 1
+
+
+def _after_quote(text: str, at: int) -> int:
+    """Where a quoted cell ends, from a place inside it; zero where it does not."""
+    found = _REST_OF_QUOTED.match(text, at)
+    return 0 if found is None else found.end()
 
 
 def _content(cell: str) -> str:

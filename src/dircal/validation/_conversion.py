@@ -1,0 +1,51 @@
+"""What other libraries hold, as NumPy has it."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import LabelArray
+
+__all__ = ["as_array", "category_order", "refuse_masked"]
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """Any array or list as an array of NumPy, without a copy where there is one already.
+
+    Tensors of PyTorch come from any device, with or without a gradient, and of types that NumPy
+    lacks, such as bfloat16, which become float32.
+    """
+    if type(value) in (np.ndarray, np.memmap):
+        return value  # type: ignore[no-any-return]
+    # By its name: the library itself need not be there.
+    if any(
+        base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__
+    ):
+        value = value.detach().cpu().resolve_conj().resolve_neg()
+        try:
+            return np.asarray(value.numpy())
+        except TypeError:
+            return np.asarray(value.float().numpy())
+    return np.asarray(value)
+
+
+def category_order(labels: Any) -> LabelArray | None:
+    """Labels in the order of their categories; None where they have none of their own.
+
+    Categorical labels of pandas have one, and those of an enumeration in polars. The categories of
+    polars are in the order of their first rows, which says nothing.
+    """
+    dtype = getattr(labels, "dtype", None)
+    if type(dtype).__name__ not in ("CategoricalDtype", "Enum"):
+        return None
+    categories = getattr(dtype, "categories", None)
+    return None if categories is None else np.asarray(categories)
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Refuse an array with masked entries, which NumPy would take for what is below the mask."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` is a masked array with masked entries. Remove their rows, or fill them."
+        )

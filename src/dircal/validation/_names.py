@@ -1,0 +1,174 @@
+"""Columns that are called after labels: exactly, or but for case, blanks and a common affix."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from dircal._typing import LabelArray
+
+__all__ = ["label_text", "like_labels", "match_exactly", "match_names", "match_with_absent"]
+
+
+def _as_written(text: str) -> str:
+    return text
+
+
+def _without_case(text: str) -> str:
+    return text.strip().casefold()
+
+
+# How texts are compared, the strictest way first.
+_FORMS: tuple[Callable[[str], str], ...] = (_as_written, str.strip, _without_case)
+
+
+def label_text(label: object) -> str:
+    """A label as a column would be named after it: 1.0 is '1'."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def match_exactly(names: LabelArray, labels: LabelArray) -> LabelArray | None:
+    """``labels`` in the order of the columns called like them; None if they are not."""
+    by_text = {label_text(label): i for i, label in enumerate(labels.tolist())}
+    positions = [by_text.get(str(name)) for name in names]
+    if None in positions or len(set(positions)) != len(labels):
+        return None
+    matched: LabelArray = labels[np.array(positions)]
+    return matched
+
+
+def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
+    """The same, where names may differ by case, by blanks around them or by a common affix.
+
+    'proba_a' and 'proba_b' are called after 'a' and 'b', and '0' and '1' after 'class_0' and
+    'class_1'. Where names can be read in two ways they are not matched.
+    """
+    matched = match_exactly(names, labels)
+    if matched is not None or len(names) != len(labels) or len(names) == 0:
+        return matched
+    columns, texts = [str(name) for name in names], [*map(label_text, labels.tolist())]
+    for form in _FORMS:
+        shorter, longer = ([form(text) for text in each] for each in (texts, columns))
+        places = {_places(stems, shorter) for stems in _readings(longer, shorter)}
+        # Labels with an affix, columns without.
+        places |= {_places(longer, stems) for stems in _readings(shorter, longer)}
+        if len(places) == 1:
+            found: LabelArray = labels[np.array(places.pop())]
+            return found
+    return None
+
+
+def match_with_absent(names: LabelArray, observed: LabelArray) -> LabelArray | None:
+    """Labels of columns among which are those of absent classes; None if some label has none.
+
+    For labels 1 and 2, columns called '1', '2' and '3' say that the third label is 3, not '3'.
+    """
+    columns, texts = [str(name) for name in names], [*map(label_text, observed.tolist())]
+    for form in _FORMS:
+        shorter = [form(text) for text in texts]
+        # As written: stems become labels of absent classes.
+        affixes = {*_affixes([form(column) for column in columns], shorter)}
+        read = {tuple(_typed(columns, affix, form, texts, observed) or ()) for affix in affixes}
+        if len(read) == 1 and (found := read.pop()):
+            numeric = observed.dtype.kind in "iu"
+            return np.array(found) if numeric else np.array(found, dtype=object)
+    return None
+
+
+def like_labels(names: LabelArray, labels: LabelArray) -> list[int]:
+    """Which columns seem to be called after labels; none, or some whose rest is then a riddle.
+
+    One that is called so but for case and blanks is enough, and two with the same affix.
+    """
+    texts = {_without_case(label_text(label)) for label in labels.tolist()} - {""}
+    columns = [_without_case(str(name)) for name in names]
+    exact = [i for i, column in enumerate(columns) if column in texts]
+    if exact:
+        return exact
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for i, column in enumerate(columns):
+        for text in texts:
+            start = column.find(text)
+            while start >= 0:
+                before, after = column[:start], column[start + len(text) :]
+                if _apart(before, text, after):
+                    found[before, after].add(i)
+                start = column.find(text, start + 1)
+    most = max(found.values(), key=len, default=set())
+    return sorted(most) if len(most) > 1 else []
+
+
+def _typed(
+    columns: list[str],
+    affix: tuple[int, int],
+    form: Callable[[str], str],
+    texts: list[str],
+    observed: LabelArray,
+) -> list[object] | None:
+    """Labels of the columns without the affix; None where a stem can be no label."""
+    known = {form(text): label for text, label in zip(texts, observed.tolist(), strict=True)}
+    stems = [_cut(column if form is _as_written else column.strip(), affix) for column in columns]
+    if observed.dtype.kind in "iu":
+        whole = all(stem.lstrip("-").isdecimal() for stem in stems)
+        return [int(stem) for stem in stems] if whole else None
+    if observed.dtype.kind not in "UO" or not all(isinstance(one, str) for one in known.values()):
+        return None
+    return [known.get(form(stem), stem) for stem in stems]
+
+
+def _places(texts: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
+    """Where each of some texts stands among others."""
+    place = {text: i for i, text in enumerate(among)}
+    return tuple(place[text] for text in texts)
+
+
+def _readings(columns: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
+    """Columns without a common affix, where what is left are the labels."""
+    for affix in _affixes(columns, labels):
+        yield [_cut(column, affix) for column in columns]
+
+
+def _affixes(columns: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Lengths of what all columns begin and end with, where every label is what is left of one."""
+    if len({*labels}) < len(labels) or len({*columns}) < len(columns):
+        return
+    before, after = _n_in_common(columns), _n_in_common([column[::-1] for column in columns])
+    longest = max(labels, key=len)
+    for affix in sorted({*_around(columns, longest, before, after)}):
+        stems = [_cut(column, affix) for column in columns]
+        apart = all(
+            _apart(column[: affix[0]], stem, column[len(column) - affix[1] :])
+            for column, stem in zip(columns, stems, strict=True)
+        )
+        if apart and {*labels} <= {*stems}:
+            yield affix
+
+
+def _around(
+    columns: Sequence[str], label: str, longest_before: int, longest_after: int
+) -> Iterator[tuple[int, int]]:
+    """What may stand before and after a label in some column."""
+    for column in columns:
+        for before in range(longest_before + 1):
+            after = len(column) - before - len(label)
+            if 0 <= after <= longest_after and column.startswith(label, before):
+                yield before, after
+
+
+def _n_in_common(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with."""
+    first, last = min(texts), max(texts)
+    same = [i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b]
+    return same[0] if same else len(first)
+
+
+def _cut(column: str, affix: tuple[int, int]) -> str:
+    return column[affix[0] : len(column) - affix[1]]
+
+
+def _apart(before: str, stem: str, after: str) -> bool:
+    """Whether the stem is whole: a number does not begin or end within another."""
+    if stem == "":
+        return False
+    cut = (before[-1:].isdigit() and stem[0].isdigit(), after[:1].isdigit() and stem[-1].isdigit())
+    return not any(cut)

@@ -1,0 +1,117 @@
+"""What other libraries hold: tensors, and labels with an order of their own."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dircal import (
+    BetaCalibrator,
+    CalibratedClassifier,
+    IdentityCalibrator,
+    TemperatureScaling,
+    metrics,
+)
+from dircal.validation import as_array, category_order
+
+SIZES = ["small", "medium", "large"]
+
+
+@pytest.fixture
+def sizes(make_problem):
+    problem = make_problem(0, n=200)
+    return problem.proba, np.array(SIZES)[problem.y]
+
+
+def categorical(y):
+    return pd.Categorical(y, categories=SIZES)
+
+
+KINDS = {
+    "categorical": categorical,
+    "series": lambda y: pd.Series(categorical(y)),
+    "ordered": lambda y: pd.Series(pd.Categorical(y, categories=SIZES, ordered=True)),
+    "enumeration": lambda y: pl.Series(y, dtype=pl.Enum(SIZES)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_order_of_categories_is_that_of_columns(sizes, kind):
+    proba, y = sizes
+    fitted = TemperatureScaling().fit(proba, kind(y))
+    assert fitted.column_classes_.tolist() == SIZES
+    assert fitted.classes_.tolist() == sorted(SIZES)
+    told = TemperatureScaling(classes=SIZES).fit(proba, y)
+    np.testing.assert_array_equal(fitted.predict_proba(proba), told.predict_proba(proba))
+    assert metrics.log_loss(kind(y), proba) == metrics.log_loss(y, proba, classes=SIZES)
+
+
+def test_names_and_classes_tell_more_than_categories(sizes):
+    proba, y = sizes
+    frame = pd.DataFrame(proba[:, ::-1], columns=SIZES[::-1])
+    assert IdentityCalibrator().fit(frame, categorical(y)).column_classes_.tolist() == SIZES[::-1]
+    told = IdentityCalibrator(classes=SIZES[::-1]).fit(proba[:, ::-1], categorical(y))
+    assert told.column_classes_.tolist() == SIZES[::-1]
+
+
+def test_categories_without_a_row(sizes):
+    proba, y = sizes
+    rows = y != "medium"
+    fitted = IdentityCalibrator().fit(proba[rows], categorical(y[rows]))
+    assert fitted.column_classes_.tolist() == SIZES
+    # A category more than there are columns belongs to none.
+    more = pd.Categorical(y, categories=[*SIZES, "huge"])
+    assert IdentityCalibrator().fit(proba, more).column_classes_.tolist() == SIZES
+
+
+def test_one_column_speaks_of_the_last_category():
+    y = pd.Categorical(["no", "yes", "no", "yes"], categories=["yes", "no"])
+    fitted = BetaCalibrator().fit([0.6, 0.3, 0.7, 0.65], y)
+    assert fitted.column_classes_.tolist() == ["yes", "no"]
+
+
+def test_the_categories_of_polars_are_in_no_order():
+    assert category_order(pl.Series(["b", "a"], dtype=pl.Categorical)) is None
+    assert category_order(["b", "a"]) is None
+
+
+def test_a_function_and_categories(sizes):
+    proba, y = sizes
+    model = CalibratedClassifier(lambda X: X, TemperatureScaling(), scheme="prefit")
+    fitted = model.fit(proba, pd.Series(categorical(y))).calibrators_[0]
+    assert fitted.column_classes_.tolist() == SIZES
+
+
+def test_tensors_with_a_gradient_and_of_other_types(sizes):
+    torch = pytest.importorskip("torch")
+    proba, y = sizes
+    labels = torch.tensor([SIZES.index(one) for one in y])
+    plain = TemperatureScaling().fit(proba, labels.numpy()).predict_proba(proba)
+    tensor = torch.tensor(proba, requires_grad=True)
+    fitted = TemperatureScaling().fit(tensor, labels, torch.ones(200, requires_grad=True))
+    np.testing.assert_array_equal(fitted.predict_proba(tensor), plain)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(torch.nn.Parameter(tensor.detach().clone())), plain
+    )
+    logits = torch.log(tensor).to(torch.bfloat16)
+    narrow = TemperatureScaling(input_scale="logit").fit(logits, labels)
+    np.testing.assert_allclose(narrow.predict_proba(logits), plain, atol=0.02)
+    assert as_array(logits).dtype == np.float32
+    assert metrics.accuracy(labels, tensor) == metrics.accuracy(labels.numpy(), proba)
+    correct = (tensor.argmax(dim=1) == labels).to(torch.uint8)
+    confidence = tensor.max(dim=1).values
+    assert metrics.confidence_ece_from_confidence(correct, confidence) > 0.0
+
+
+def test_a_network_as_a_function(sizes):
+    torch = pytest.importorskip("torch")
+    proba, y = sizes
+    network = torch.nn.Softmax(dim=1)
+    scores = torch.tensor(np.log(proba), requires_grad=True)
+    model = CalibratedClassifier(
+        lambda rows: network(scores[np.asarray(rows)[:, 0].astype(int)]),
+        TemperatureScaling(classes=SIZES),
+        scheme="prefit",
+    )
+    numbers = np.arange(200.0)[:, None]
+    assert model.fit(numbers, y).predict_proba(numbers).shape == (200, 3)

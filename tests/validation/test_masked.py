@@ -1,0 +1,68 @@
+"""Logits of minus infinity mask a class; what else is not finite is refused."""
+
+import numpy as np
+import pytest
+
+from dircal import HistogramCalibrator, TemperatureScaling
+
+INF = np.inf
+Z = np.array([[2.0, 0.0, -1.0], [0.0, 1.0, -INF], [-1.0, -INF, 2.0], [0.5, 1.0, -0.5]])
+Y = np.array(["a", "b", "c", "a"])
+
+
+def changed(row, value):
+    Z_ = Z.copy()
+    Z_[row] = value
+    return Z_
+
+
+BAD = {
+    "nan beside a mask": (changed(1, [0, np.nan, -INF]), r"finite; row 1, column 1 is nan"),
+    "plus infinity": (changed(1, [0, INF, -INF]), r"finite; row 1, column 1 is inf"),
+    "no class left": (
+        changed(2, -INF),
+        r"must leave a class in each row; in row 2 every logit is -inf.*Leave such rows out",
+    ),
+    "too large": (changed(2, [-1e200, -INF, 1.0]), r"a logit of magnitude 1e\+200"),
+}
+
+
+@pytest.mark.parametrize(("X", "message"), BAD.values(), ids=BAD)
+def test_bad_logits(X, message):
+    scaling = TemperatureScaling(input_scale="logit")
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        scaling.fit(X, Y)
+    scaling.fit(Z, Y)
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        scaling.predict_proba(X)
+
+
+def test_a_label_on_a_masked_class_is_refused():
+    scaling = TemperatureScaling(input_scale="logit", classes=["c", "a", "b"])
+    with pytest.raises(ValueError, match=r"`y` holds 'b' for row 1.*masks this class.*-inf.*clip"):
+        scaling.fit(Z, Y)
+    # Rows of weight zero count for nothing.
+    scaling.fit(Z, Y, sample_weight=[1, 0, 1, 1])
+
+
+def test_rows_that_cannot_be_counted_may_hold_anything():
+    scaling = TemperatureScaling(input_scale="logit", classes=["a", "b", "c"])
+    weighted = scaling.fit(changed(2, -INF), Y, [1, 1, 0, 1])
+    assert np.isfinite(weighted.temperature_)
+
+
+def test_probabilities_have_no_masks():
+    with pytest.raises(ValueError, match=r"finite; row 1, column 2 is -inf"):
+        TemperatureScaling().fit(Z, Y)
+
+
+def test_one_column_of_log_odds():
+    """Minus infinity leaves the other class; plus infinity is refused as everywhere."""
+    column = np.array([-2.0, -INF, 1.0, 3.0, -0.5])
+    fitted = HistogramCalibrator(input_scale="logit").fit(column, [0, 0, 1, 1, 1])
+    assert fitted.predict_proba(column)[1].tolist() == [1.0, 0.0]
+    assert np.isfinite(fitted.bin_edges_[1:-1]).all()
+    with pytest.raises(ValueError, match="is inf"):
+        fitted.predict_proba([INF])
+    with pytest.raises(ValueError, match="masks this class"):
+        HistogramCalibrator(input_scale="logit").fit(column, [0, 1, 1, 1, 1])
