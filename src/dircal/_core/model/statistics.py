@@ -28,8 +28,8 @@ N_STATISTICS = N_CURVATURES + len(KNOTS)
 
 GAP_SCALE = 10.0
 """A gap of ten nats counts as ten."""
-# Log-odds beyond this are as good as certain; their exponential is still a number.
-_CERTAIN = 500.0
+# Beyond these log-odds exponentials might overflow in single precision.
+_LARGE = 80.0
 
 
 def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = KNOTS) -> FloatArray:
@@ -45,7 +45,11 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
     entropy = log_total - np.einsum("im,im->m", odds, gap) / total
     np.multiply(gap - log_total, entropy / np.log(len(scores)), out=result[1])
     log_odds = scores - rest_of_logits(scores)
-    odds = np.exp(log_odds.clip(-_CERTAIN, _CERTAIN, out=log_odds), out=log_odds)
+    large = log_odds > _LARGE
+    some = bool(large.any())
+    odds = np.exp(np.minimum(log_odds, _LARGE))
     for hinge, knot in zip(result[N_CURVATURES:], knots, strict=True):
         np.log1p(np.multiply(odds, np.exp(-knot), out=hinge), out=hinge)
+        if some:
+            hinge[large] = np.logaddexp(0.0, log_odds[large] - knot)
     return result
