@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
-from dircal.maps import Affine
+from dircal._core.bayes import average, evidence
+from dircal.maps import Affine, WithCurves
 
 SINGLE_ZERO = float(np.finfo(np.float32).tiny)
 
@@ -52,61 +53,95 @@ def of_prior(fitted):
     return fitted.coef_ + (1.0 / fitted.row_mean_factor_ - 1.0) * (means - means.mean())
 
 
-def test_learned_is_the_optimum_of_its_definition(make_problem):
-    n, k = 300, 5
+def whole_scores(fitted, q):
+    """The scores s of the Notes."""
+    t, u, k = fitted.temperature_, fitted.uniform_weight_, q.shape[1]
+    z = (q ** (1 / t)).sum(axis=1, keepdims=True)
+    return np.log((1 - u) * q ** (1 / t) / z + u / k) + np.log(z)
+
+
+def statistics(s):
+    """The statistics of curves (10, n, k) of the Notes."""
+    r = log_softmax(s, axis=1)
+    entropy = -(np.exp(r) * r).sum(axis=1, keepdims=True) / np.log(s.shape[1])
+    x = r - np.log1p(-np.exp(r))
+    knots = (-4.5, -1.5, 1.5, 4.5, -6.0, -3.0, 0.0, 3.0)
+    hinges = [np.logaddexp(0.0, x - knot) for knot in knots]
+    return np.array([(r - r.max(axis=1, keepdims=True)) ** 2 / 10, entropy * r, *hinges])
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0])
+@pytest.mark.parametrize("curves", ["learned", "none"])
+def test_learned_is_the_optimum_of_its_definition(curves, power, make_problem, monkeypatch):
+    # With one prior in place of two, so that there is one optimum.
+    monkeypatch.setattr(average, "_NARROW", 1.0)
+    monkeypatch.setattr(evidence, "_POWERS", (power,))
+    n, k = 300, 3
     problem, new = make_problem(0, n=n, k=k, scale=3.0), make_problem(1, n=6, k=k).proba
-    fitted = BayesianDirichletCalibrator(clip=1e-300).fit(problem.proba, problem.y)
-    t, u, alpha = fitted.temperature_, fitted.uniform_weight_, list(fitted.precisions_.values())
-
-    def whole(q):
-        z = (q ** (1 / t)).sum(axis=1, keepdims=True)
-        return np.log((1 - u) * q ** (1 / t) / z + u / k) + np.log(z)
-
-    s = whole(problem.proba)
+    fitted = BayesianDirichletCalibrator(curves=curves, clip=1e-300).fit(problem.proba, problem.y)
+    assert_allclose(fitted.uniform_weight_, 0.1 / (n + 1))
+    alpha = list(fitted.precisions_.values())
+    s = whole_scores(fitted, problem.proba)
     level = np.sqrt(s.var(axis=1).mean() / (s.mean(axis=1) ** 2).mean())
     assert_allclose(fitted.row_mean_factor_, level, rtol=1e-9)
     assert level < 0.9
+    off = ~np.eye(k, dtype=bool)
+    p = softmax(s, axis=1)
+    variances = (p.T @ p)[off] ** power
+    variances /= variances.mean()
 
-    def read(q):
-        return whole(q) - (1 - level) * whole(q).mean(axis=1, keepdims=True)
+    def parts(params):
+        V, b, c = params[: k * k].reshape(k, k), params[k * k :][:k], params[k * k + k :]
+        return V, b, c[:10], c[10:].reshape(k, 4)
 
-    r, off = read(problem.proba), ~np.eye(k, dtype=bool)
+    def logits(params, s, f):
+        V, b, shared, own = parts(params)
+        z = (s - (1 - level) * s.mean(axis=1, keepdims=True)) @ V.T + b
+        z += np.einsum("c,cmi->mi", shared, f)
+        return z + np.einsum("ic,cmi->mi", own, f[-4:])
 
-    def loss(params):
-        V, b = params[: k * k].reshape(k, k), params[k * k :]
-        total = -log_softmax(r @ V.T + b, axis=1)[np.arange(n), problem.y].sum()
+    def loss(params, f):
+        V, b, shared, own = parts(params)
+        total = -log_softmax(logits(params, s, f), axis=1)[np.arange(n), problem.y].sum()
         total += 0.5 * alpha[0] * ((np.diag(V) - 1.0) ** 2).sum()
-        return total + 0.5 * alpha[1] * (V[off] ** 2).sum() + 0.5 * alpha[2] * (b @ b)
+        total += 0.5 * alpha[1] * (V[off] ** 2 / variances).sum() + 0.5 * alpha[2] * (b @ b)
+        if curves == "none":
+            return total + 0.5 * (shared @ shared + (own**2).sum())
+        total += 0.5 * alpha[3] * (shared[:2] @ shared[:2])
+        total += 0.5 * alpha[4] * (shared[2:] @ shared[2:])
+        return total + 0.5 * alpha[5] * (own**2).sum()
 
-    start = np.append(np.eye(k).ravel(), np.zeros(k))
-    best = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).x
-    V, b = best[: k * k].reshape(k, k), best[k * k :]
-    assert_allclose(of_prior(fitted), V, atol=1e-4)
-    proba = softmax(read(new) @ V.T + b, axis=1)
-    assert_allclose(fitted.predict_proba(new), proba, atol=1e-5)
-    # The posterior is one of V, too.
-    spread = fitted._posterior.spread_of_log_odds(proba.T, read(new).T).T
-    log_odds = np.log(proba) - np.log1p(-proba)
-    lower, upper = fitted.predict_interval(new)
-    for end, sign in ((lower, -1.0), (upper, 1.0)):
-        assert_allclose(end, expit(log_odds + sign * 1.959964 * spread), atol=1e-5)
+    # Without curves their statistics count as nothing.
+    there = 1.0 if curves == "learned" else 0.0
+    f = there * statistics(s)
+    start = np.concatenate([np.eye(k).ravel(), np.zeros(k + 10 + 4 * k)])
+    best = minimize(loss, start, (f,), method="BFGS", options={"gtol": 1e-5}).x
+    V, b, shared, own = parts(best)
+    assert_allclose(of_prior(fitted), V, atol=1e-3)
+    assert_allclose(fitted.intercept_, b, atol=1e-3)
+    together = np.tile(shared, (k, 1))
+    together[:, -4:] += own
+    assert_allclose(fitted.curve_coef_, there * together, atol=1e-3)
+    s_new = whole_scores(fitted, new)
+    proba = softmax(logits(best, s_new, there * statistics(s_new)), axis=1)
+    assert_allclose(fitted.predict_proba(new), proba, atol=1e-4)
 
 
-def test_learned_precisions_satisfy_their_equation(make_problem):
+def test_learned_precisions_are_of_the_groups(make_problem):
     problem = make_problem(0, n=500, k=4)
-    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
-    theta = of_prior(fitted) - np.eye(4)
-    squares = {
-        "diagonal": (np.diag(theta) ** 2).sum(),
-        "off_diagonal": (theta[~np.eye(4, dtype=bool)] ** 2).sum(),
-        "intercept": (fitted.intercept_**2).sum(),
-    }
-    mode = {"diagonal": 4.0, "off_diagonal": 12.0, "intercept": 4.0}
-    for name, precision in fitted.precisions_.items():
-        effective = fitted.effective_parameters_[name]
-        expected = (effective + 4.0) / (squares[name] + 4.0 / mode[name])
-        assert_allclose(precision, expected, rtol=1e-4)
-        assert 0.0 < effective < {"diagonal": 4, "off_diagonal": 12, "intercept": 4}[name]
+    linear = {"diagonal": 4, "off_diagonal": 12, "intercept": 4}
+    curved = {"curvature": 2, "shared_curve": 8, "class_curves": 16}
+    for curves, sizes in (("none", linear), ("learned", linear | curved)):
+        fitted = BayesianDirichletCalibrator(curves=curves).fit(problem.proba, problem.y)
+        assert list(fitted.precisions_) == list(fitted.effective_parameters_) == list(sizes)
+        for name, effective in fitted.effective_parameters_.items():
+            assert 0.0 < effective < sizes[name]
+            assert fitted.precisions_[name] > 0.0
+    assert (
+        not BayesianDirichletCalibrator(curves="none")
+        .fit(problem.proba, problem.y)
+        .curve_coef_.any()
+    )
 
 
 def test_evidence_is_the_integral_over_the_prior():
@@ -157,7 +192,14 @@ def test_next_to_no_weight_says_next_to_nothing(prior, make_problem):
     calibrator = BayesianDirichletCalibrator(prior=prior)
     fitted = calibrator.fit(problem.proba, problem.y, np.full(50, 1e-30))
     assert fitted.uniform_weight_ < 1.0
-    assert_allclose(fitted.predict_proba(problem.proba), 1.0 / 3.0, atol=1e-6)
+    if prior == "fixed":
+        assert_allclose(fitted.predict_proba(problem.proba), 1.0 / 3.0, atol=1e-6)
+    else:
+        # A tenth of the uniform, and nothing beside the temperature.
+        assert_allclose(fitted.uniform_weight_, 0.1)
+        assert_allclose(fitted.coef_, fitted.coef_[0, 0] * np.eye(3), atol=1e-9)
+        assert_allclose(fitted.intercept_, 0.0, atol=1e-9)
+        assert_allclose(fitted.curve_coef_, 0.0, atol=1e-9)
 
 
 def test_many_rows_find_the_map(make_problem):
@@ -169,7 +211,9 @@ def test_many_rows_find_the_map(make_problem):
     y = (truth.cumsum(axis=1) > rng.random((len(q), 1))).argmax(axis=1)
     fitted = BayesianDirichletCalibrator().fit(q, y)
     assert np.abs(fitted.predict_proba(q) - truth).mean() < 0.01
-    found = fitted.linear_parameters()
+    straight = BayesianDirichletCalibrator(curves="none").fit(q, y)
+    assert np.abs(straight.predict_proba(q) - truth).mean() < 0.01
+    found = straight.linear_parameters()
     linear = softmax(np.log(q) @ found.W.T + found.b, axis=1)
     assert np.abs(linear - truth).mean() < 0.01
 
@@ -246,30 +290,40 @@ def test_intervals_without_a_width_hold_the_prediction(make_problem):
     assert ((lower <= proba) & (proba <= upper)).all()
 
 
-def test_intervals_by_finite_differences(make_problem):
-    problem = make_problem(0, n=200, k=3)
-    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
-    new = make_problem(1, n=5, k=3).proba
-    scores, covariance = fitted.map_.before(Affine).read(new), fitted._posterior.covariance
-    scores -= (1.0 - fitted.row_mean_factor_) * scores.mean(axis=0)
-    weights = np.column_stack([of_prior(fitted), fitted.intercept_])
+@pytest.mark.parametrize("curves", ["learned", "none"])
+def test_intervals_by_finite_differences(curves, make_problem):
+    k = 3
+    problem = make_problem(0, n=200, k=k)
+    calibrator = BayesianDirichletCalibrator(curves=curves, clip=1e-300)
+    fitted = calibrator.fit(problem.proba, problem.y)
+    new = make_problem(1, n=5, k=k).proba
+    s = whole_scores(fitted, new)
+    read = s - (1.0 - fitted.row_mean_factor_) * s.mean(axis=1, keepdims=True)
+    f = statistics(s)
+    covariance = fitted._posterior.covariance
+    # Own coefficients move logits as shared ones do: the split of both does not matter here.
+    coefficients = fitted.curve_coef_
 
-    def log_odds(params):
-        w = params.reshape(3, 4)
-        p = softmax(w[:, :3] @ scores + w[:, 3:], axis=0)
+    def log_odds(away):
+        V = of_prior(fitted) + away[: k * (k + 1)].reshape(k, k + 1)[:, :-1]
+        b = fitted.intercept_ + away[: k * (k + 1)].reshape(k, k + 1)[:, -1]
+        z = read @ V.T + b + np.einsum("ic,cmi->mi", coefficients, f)
+        if curves == "learned":
+            shared, own = np.split(away[k * (k + 1) :], [10])
+            z += np.einsum("c,cmi->mi", shared, f)
+            z += np.einsum("ic,cmi->mi", own.reshape(k, 4), f[-4:])
+        p = softmax(z, axis=1)
         return np.log(p) - np.log1p(-p)
 
     step = 1e-5
-    slopes = np.stack(
-        [
-            (log_odds(weights.ravel() + step * e) - log_odds(weights.ravel() - step * e))
-            / (2 * step)
-            for e in np.eye(12)
-        ]
-    )
-    naive = np.sqrt(np.einsum("eim,ef,fim->im", slopes, covariance, slopes))
-    proba = fitted.predict_proba(new).T
-    assert_allclose(fitted._posterior.spread_of_log_odds(proba, scores), naive, rtol=1e-6)
+    steps = step * np.eye(len(covariance))
+    slopes = np.stack([(log_odds(e) - log_odds(-e)) / (2 * step) for e in steps])
+    naive = np.sqrt(np.einsum("emi,ef,fmi->mi", slopes, covariance, slopes))
+    middle = log_odds(np.zeros(len(covariance)))
+    assert_allclose(fitted.predict_proba(new), expit(middle), rtol=1e-6)
+    lower, upper = fitted.predict_interval(new)
+    assert_allclose(lower, expit(middle - 1.959964 * naive), rtol=1e-5)
+    assert_allclose(upper, expit(middle + 1.959964 * naive), rtol=1e-5)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, "wide"])
@@ -280,8 +334,10 @@ def test_bad_levels(level, make_problem):
         fitted.predict_interval(problem.proba, level=level)
 
 
-def test_bad_prior(make_problem):
+def test_bad_prior_and_curves(make_problem):
     problem = make_problem(0, n=60, k=3)
+    with pytest.raises(ValueError, match=r"`curves` must be .*'some'"):
+        BayesianDirichletCalibrator(curves="some").fit(problem.proba, problem.y)
     with pytest.raises(ValueError, match=r"`prior` must be .*'flat'"):
         BayesianDirichletCalibrator(prior="flat").fit(problem.proba, problem.y)
 
@@ -291,6 +347,19 @@ def test_a_normalised_map_has_no_parameters(make_problem):
     fitted = BayesianDirichletCalibrator(prior="fixed").fit(problem.proba, problem.y)
     for ask in (fitted.linear_parameters, fitted.canonical_parameters):
         with pytest.raises(ValueError, match=r"`prior` must be 'learned'.*got prior='fixed'"):
+            ask()
+
+
+def test_a_curved_map_has_no_parameters(make_problem):
+    problem = make_problem(0, n=60, k=3)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    for ask in (
+        fitted.linear_parameters,
+        fitted.canonical_parameters,
+        fitted.generative_parameters,
+        fitted.interpretation_points,
+    ):
+        with pytest.raises(ValueError, match=r"`curves` must be 'none'.*got curves='learned'"):
             ask()
 
 
@@ -330,3 +399,156 @@ def test_better_than_default_dirichlet_where_rows_are_few(make_problem):
             proba = fitted.predict_proba(problem.proba[100:])
             found.append(-np.log(proba[np.arange(1000), problem.y[100:]]).mean())
     assert np.mean(losses[BayesianDirichletCalibrator]) < np.mean(losses[DirichletCalibrator])
+
+
+def drawn(truth, seed):
+    """Labels drawn from probabilities (n, k)."""
+    uniform = np.random.default_rng(seed).random((len(truth), 1))
+    return (truth.cumsum(axis=1) > uniform).argmax(axis=1).clip(max=truth.shape[1] - 1)
+
+
+def loss_of(calibrator, X, truth):
+    """Expected log-loss where labels have probabilities ``truth``."""
+    return -(truth * np.log(calibrator.predict_proba(X))).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_groups_switch_themselves_off(k):
+    logits = np.random.default_rng(k).normal(scale=3.0, size=(4000, k))
+    truth = softmax(logits / 1.7, axis=1)
+    y = drawn(truth, 0)
+    fitted = BayesianDirichletCalibrator(input_scale="logit").fit(logits[:2000], y[:2000])
+    simple = TemperatureScaling(input_scale="logit").fit(logits[:2000], y[:2000])
+    curved = {"curvature": 2, "shared_curve": 8, "class_curves": 4 * k}
+    assert sum(fitted.effective_parameters_[name] for name in curved) < 0.2 * sum(curved.values())
+    assert sum(fitted.effective_parameters_.values()) < 0.3 * (k * (k + 1) + 10 + 4 * k)
+    new = logits[2000:]
+    assert np.abs(fitted.predict_proba(new) - simple.predict_proba(new)).mean() < 0.02
+    losses = [loss_of(each, new, truth[2000:]) for each in (fitted, simple)]
+    assert losses[0] < losses[1] * 1.01
+
+
+def test_a_curve_is_found():
+    # Too sure by far where two classes compete, and right where one stands alone.
+    k, n = 4, 8000
+    logits = np.random.default_rng(0).normal(scale=3.0, size=(n + 4000, k))
+    f = statistics(logits)
+    truth = softmax(log_softmax(logits, axis=1) * 0.9 - 0.6 * f[1] - 0.25 * f[0], axis=1)
+    y = drawn(truth, 0)
+    bent, straight = (
+        BayesianDirichletCalibrator(input_scale="logit", curves=curves).fit(logits[:n], y[:n])
+        for curves in ("learned", "none")
+    )
+    entropy = -(truth[n:] * np.log(truth[n:])).sum(axis=1).mean()
+    beyond = [loss_of(each, logits[n:], truth[n:]) - entropy for each in (bent, straight)]
+    assert beyond[0] < 0.005
+    assert beyond[1] > 3.0 * beyond[0]
+    assert bent.log_evidence_ > straight.log_evidence_ + 10.0
+    assert bent.effective_parameters_["curvature"] > 1.0
+
+
+def test_fifty_rows_are_temperature_scaling_or_nearly(make_problem):
+    losses = []
+    for seed in range(8):
+        logits = np.random.default_rng(seed).normal(scale=3.0, size=(1050, 5))
+        truth = softmax(0.6 * logits, axis=1)
+        y = drawn(truth, seed)
+        fits = [
+            cls(input_scale="logit", classes=range(5)).fit(logits[:50], y[:50])
+            for cls in (BayesianDirichletCalibrator, TemperatureScaling)
+        ]
+        losses.append([loss_of(each, logits[50:], truth[50:]) for each in fits])
+    ours, simple = np.mean(losses, axis=0)
+    assert ours < 1.02 * simple
+
+
+def test_weights_are_copies(make_problem):
+    problem = make_problem(0, n=80, k=3)
+    times = np.random.default_rng(0).integers(1, 4, size=80)
+    weighted = BayesianDirichletCalibrator().fit(problem.proba, problem.y, times)
+    copies = BayesianDirichletCalibrator().fit(
+        np.repeat(problem.proba, times, axis=0), np.repeat(problem.y, times)
+    )
+    assert_allclose(
+        weighted.predict_proba(problem.proba), copies.predict_proba(problem.proba), atol=1e-7
+    )
+    assert_allclose(weighted.log_evidence_, copies.log_evidence_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("k", [5, 26])
+def test_relabelling_permutes_curves(k, make_problem):
+    problem = make_problem(0, n=400, k=k)
+    order = np.random.default_rng(0).permutation(k)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    other = BayesianDirichletCalibrator().fit(problem.proba[:, order], np.argsort(order)[problem.y])
+    assert_allclose(
+        other.predict_proba(problem.proba[:, order]),
+        fitted.predict_proba(problem.proba)[:, order],
+        atol=1e-5 if k > 25 else 1e-7,
+    )
+    assert_allclose(other.curve_coef_, fitted.curve_coef_[order], atol=1e-4 if k > 25 else 1e-6)
+
+
+def test_two_classes_have_curves_of_one_log_odds(make_problem):
+    problem = make_problem(0, n=300, k=2)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    proba = fitted.predict_proba(problem.proba)
+    turned = BayesianDirichletCalibrator().fit(problem.proba[:, ::-1], 1 - problem.y)
+    assert_allclose(turned.predict_proba(problem.proba[:, ::-1]), proba[:, ::-1], atol=1e-7)
+    lower, upper = fitted.predict_interval(problem.proba)
+    assert_allclose(lower[:, 0], 1.0 - upper[:, 1], atol=1e-9)
+    assert ((lower < proba) & (proba < upper)).all()
+
+
+CORNERS = {
+    "absent classes": lambda p: (p.proba[p.y < 3], p.y[p.y < 3]),
+    "fewer rows than classes": lambda p: (p.proba[:3], p.y[:3]),
+    "one row": lambda p: (p.proba[:1], p.y[:1]),
+    "separated classes": lambda p: (p.proba, p.proba.argmax(axis=1)),
+    "zeros and ones": lambda p: (np.eye(5)[p.proba.argmax(axis=1)], p.y),
+    "uniform rows": lambda p: (np.full_like(p.proba, 0.2), p.y),
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS.values(), ids=CORNERS)
+def test_corners(corner, make_problem):
+    X, y = corner(make_problem(0, n=100, k=5))
+    fitted = BayesianDirichletCalibrator(classes=range(5)).fit(X, y)
+    new = np.vstack([X, np.eye(5), np.full((1, 5), 0.2)])
+    proba = fitted.predict_proba(new)
+    assert np.isfinite(proba).all()
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert proba.min() > 0.0
+    lower, upper = fitted.predict_interval(new)
+    assert ((lower >= 0.0) & (lower <= proba) & (proba <= upper) & (upper <= 1.0)).all()
+    assert np.isfinite(fitted.log_evidence_)
+
+
+def test_many_classes_share_their_curves(make_problem):
+    problem = make_problem(0, n=600, k=30)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    assert "class_curves" not in fitted.precisions_
+    assert_allclose(fitted.curve_coef_, np.tile(fitted.curve_coef_[0], (30, 1)))
+    assert fitted.map_.find(WithCurves).coefficients.shape == (1, 10)
+    loss = -np.log(fitted.predict_proba(problem.proba)[np.arange(600), problem.y]).mean()
+    assert_allclose(fitted._record.comparison.loss, loss, rtol=1e-9)
+
+
+@pytest.mark.parametrize("curves", ["learned", "none"])
+def test_very_many_classes_have_a_diagonal_matrix(curves, make_problem):
+    k, n = 401, 300
+    problem = make_problem(0, n=n, k=k)
+    calibrator = BayesianDirichletCalibrator(
+        input_scale="logit", classes=range(k), curves=curves, tol=1e-9
+    )
+    fitted = calibrator.fit(problem.logits, problem.y)
+    assert_allclose(fitted.coef_, np.diag(np.diag(fitted.coef_)))
+    assert fitted.row_mean_factor_ == 1.0
+    assert "off_diagonal" in fitted.precisions_
+    # The map is the one that was fitted.
+    proba = fitted.predict_proba(problem.logits)
+    assert_allclose(
+        fitted._record.comparison.loss, -np.log(proba[np.arange(n), problem.y]).mean(), rtol=1e-9
+    )
+    lower, upper = fitted.predict_interval(problem.logits[:5])
+    assert ((lower <= proba[:5]) & (proba[:5] <= upper)).all()

@@ -25,6 +25,9 @@ PROBA = np.vstack([RNG.dirichlet(np.ones(3), size=20), np.eye(3), [[0.5, 0.49999
 LOGITS = RNG.normal(scale=5.0, size=(20, 3))
 MASKED = np.where(RNG.random((20, 3)) < 0.3, -np.inf, LOGITS)
 MASKED[:, 0] = LOGITS[:, 0]
+# Ties, and scores so far apart that exponentials overflow or vanish.
+FAR = np.vstack([LOGITS, np.zeros((1, 3)), [[900.0, -900.0, 0.0], [2.0, 2.0, -60.0]]])
+CURVES = RNG.normal(size=(3, 4))
 ONE = np.r_[0.0, 0.25, 0.5, 1.0, RNG.random(20)][:, None]
 EXAMPLES = {
     "Affine": (maps.Affine(W, [0.1, 0.2, -0.3]), LOGITS),
@@ -44,6 +47,12 @@ EXAMPLES = {
     "Sigmoid": (maps.Sigmoid(), 20.0 * ONE - 10.0),
     "Softmax": (maps.Softmax(), LOGITS),
     "UniformMixture": (maps.UniformMixture(0.7, 0.01, False), LOGITS),
+    "WithCurves": (
+        maps.WithCurves(
+            CalibrationMap(3, (maps.Affine(W, [0.1, 0.2, -0.3]),)), CURVES, [-3.0, 1.0]
+        ),
+        FAR,
+    ),
     "ZeroLogit": (maps.ZeroLogit(), ONE),
 }
 OTHERS = {
@@ -52,6 +61,10 @@ OTHERS = {
     "LogSoftmax-free": (maps.LogSoftmax(), LOGITS),
     "Interpolation-flat": (maps.Interpolation([0.3], [0.6]), ONE),
     "Lookup-single": (maps.Lookup([], [0.4]), ONE),
+    "WithCurves-shared": (
+        maps.WithCurves(CalibrationMap(3, (maps.Scale(0.5),)), CURVES[:1], [-3.0, 1.0]),
+        FAR,
+    ),
     "UniformMixture-normalised": (maps.UniformMixture(0.7, 0.01, True), LOGITS),
 }
 ALL = EXAMPLES | OTHERS
@@ -81,8 +94,13 @@ def test_modules_do_what_steps_do_and_give_them_back(step, rows):
     with torch.no_grad():
         assert_allclose(module(torch.tensor(rows)), expected, rtol=1e-13, atol=1e-15)
     assert module.to_step() == step
-    trained = {name for name, _ in module.named_parameters() if "members" not in name}
-    known = {"Affine": {"weight", "bias"}, "Diagonal": {"slopes", "intercepts"}}
+    inside = {"members", "linear"}
+    trained = {name for name, _ in module.named_parameters() if name.split(".")[0] not in inside}
+    known = {
+        "Affine": {"weight", "bias"},
+        "Diagonal": {"slopes", "intercepts"},
+        "WithCurves": {"coefficients"},
+    }
     assert trained == known.get(type(step).__name__, {"slope"} & trained)
     assert ("slope" in trained) == isinstance(step, maps.Scale)
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from dircal import (
     AutoCalibrator,
+    BayesianDirichletCalibrator,
     BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
@@ -41,6 +42,7 @@ def loss_of(calibrator, X, y):
         DirichletCalibrator(penalty="l2", lam=1.0),
         DirichletCalibrator(penalty="l2_reference", lam=1.0),
         VectorScaling(penalty="l2", lam=1.0),
+        BayesianDirichletCalibrator(),
         OneVsRestCalibrator(PlattCalibrator()),
         OneVsRestCalibrator(BetaCalibrator()),
     ],
@@ -134,6 +136,7 @@ def test_gradients_are_those_of_finite_differences(make_problem):
     problem = make_problem(0, n=200, k=3)
     for calibrator in (
         DirichletCalibrator(),
+        BayesianDirichletCalibrator(),
         CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 0.1, 1e-9]}, cv=2),
         OneVsRestCalibrator(BetaCalibrator(input_scale="logit")),
     ):
@@ -146,7 +149,11 @@ def test_gradients_are_those_of_finite_differences(make_problem):
 def test_gradients_are_finite_at_zeros(make_problem):
     problem = make_problem(0, n=200, k=3)
     rows = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]], dtype=torch.float64)
-    for calibrator in (DirichletCalibrator(), OneVsRestCalibrator(PlattCalibrator())):
+    for calibrator in (
+        DirichletCalibrator(),
+        BayesianDirichletCalibrator(),
+        OneVsRestCalibrator(PlattCalibrator()),
+    ):
         module = to_torch(calibrator.fit(problem.proba, problem.y))
         x = rows.clone().requires_grad_()
         module(x)[:, 0].sum().backward()

@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import dircal
 from dircal import (
+    BayesianDirichletCalibrator,
     CalibratedClassifier,
     CalibratorCV,
     DirichletCalibrator,
@@ -393,6 +394,32 @@ class TestLoad:
         other = set_at(document, (*STEPS, 2), step("Diagonal", slopes=three, intercepts=three))
         with pytest.raises(ValueError, match="TemperatureScaling cannot have"):
             load_json(other, tmp_path)
+
+    def test_curves_must_fit(self, make_problem, tmp_path):
+        problem = make_problem(0, n=100, k=3)
+        path = tmp_path / "map.json"
+        dircal.save(BayesianDirichletCalibrator().fit(problem.proba, problem.y), path)
+        document = json.loads(path.read_text())
+        curves = (*STEPS, 3, "fields")
+        flat = {**ARRAY, "shape": [2, 10], "data": [[0.0] * 10] * 2}
+        one = {**ARRAY, "shape": [1, 10], "data": [[0.0] * 10]}
+        bad = {
+            r"step 3, WithCurves: `coefficients` must have shape \(1, 10\) or \(3, 10\) with 8 "
+            r"knots; got \(2, 10\)": ((*curves, "coefficients"), flat),
+            "posterior needs 12 or 22 entries; got 34": ((*curves, "coefficients"), one),
+            "`linear` must have one step": ((*curves, "linear", "fields", "steps", "items"), []),
+            "posterior needs 12 entries; got 34": (
+                (*STEPS, 3),
+                document["object"]["fitted"]["map_"]["fields"]["steps"]["items"][3]["fields"][
+                    "linear"
+                ]["fields"]["steps"]["items"][0],
+            ),
+        }
+        for message, (names, value) in bad.items():
+            with pytest.raises(ValueError, match=message) as error:
+                load_json(set_at(document, names, value), tmp_path)
+            assert str(error.value).startswith("`path` ")
+            assert "\n" not in str(error.value)
 
     def test_maps_inside_maps(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)

@@ -29,6 +29,7 @@ from dircal.maps import (
     Sigmoid,
     Softmax,
     UniformMixture,
+    WithCurves,
     ZeroLogit,
     column_steps,
     mean_of_maps,
@@ -40,6 +41,20 @@ Z = RNG.normal(scale=3.0, size=(3, 7))
 W, B = RNG.normal(size=(3, 3)), RNG.normal(size=3)
 SIGMOID = CalibrationMap(2, (LogOdds(), Sigmoid()))
 SOFTMAX = CalibrationMap(3, (Softmax(),))
+C = RNG.normal(size=(3, 4))
+
+
+def bent(coefficients, z):
+    """Curves with hinges at -1 and 2."""
+    s = log_softmax(z, axis=0)
+    p = np.exp(s)
+    entropy = -(p * s).sum(axis=0) / np.log(3)
+    x = s - np.log1p(-p)
+    statistics = [(s - s.max(axis=0)) ** 2 / 10, entropy * s]
+    statistics += [np.log1p(np.exp(x - knot)) for knot in (-1.0, 2.0)]
+    return sum(c[:, None] * f for c, f in zip(coefficients.T, statistics, strict=True))
+
+
 # Each step, a block, and what a line of NumPy makes of it.
 CASES = {
     "columns": (Columns((2, 0, 1)), P, P[[2, 0, 1]]),
@@ -87,6 +102,16 @@ CASES = {
         MeanOfMaps((SOFTMAX, CalibrationMap(3, (Scale(2.0), Softmax())))),
         Z,
         (softmax(Z, axis=0) + softmax(2 * Z, axis=0)) / 2,
+    ),
+    "curves": (
+        WithCurves(CalibrationMap(3, (Affine(W, B),)), C, [-1.0, 2.0]),
+        Z,
+        W @ Z + B[:, None] + bent(C, Z),
+    ),
+    "shared curves": (
+        WithCurves(CalibrationMap(3, (Diagonal(W[0], B),)), C[:1], [-1.0, 2.0]),
+        Z,
+        W[0][:, None] * Z + B[:, None] + bent(C[:1], Z),
     ),
 }
 each_case = pytest.mark.parametrize(("step", "block", "expected"), CASES.values(), ids=CASES)
@@ -180,6 +205,27 @@ MISFITS = {
     "too few members": (OneVsRest((SIGMOID,) * 2, "logit"), 3, "it reads 2 row"),
     "members of other columns": (OneVsRest((SOFTMAX,) * 3, "logit"), 3, "it reads 2 row"),
     "no members": (MeanOfMaps(()), 3, "at least one map"),
+    "coefficients": (
+        WithCurves(CalibrationMap(3, (Scale(1.0),)), C[:2], [-1.0, 2.0]),
+        3,
+        r"`coefficients` must have shape \(1, 4\) or \(3, 4\) with 2 knots; got \(2, 4\)",
+    ),
+    "hinges": (
+        WithCurves(CalibrationMap(3, (Scale(1.0),)), C, [-1.0]),
+        3,
+        r"`coefficients` must have shape \(1, 3\) or \(3, 3\) with 1 knots; got \(3, 4\)",
+    ),
+    "curves of no linear map": (WithCurves(SOFTMAX, C, [-1.0, 2.0]), 3, "a linear one"),
+    "curves of other columns": (
+        WithCurves(CalibrationMap(2, (Scale(1.0),)), C, [-1.0, 2.0]),
+        3,
+        "it reads 3 row",
+    ),
+    "curves of one column": (
+        WithCurves(CalibrationMap(1, (Scale(1.0),)), C[:1], [-1.0, 2.0]),
+        1,
+        "two classes or more",
+    ),
     "one member too wide": (
         MeanOfMaps((SOFTMAX, CalibrationMap(3, (Columns((0, 1)),)), SOFTMAX)),
         3,

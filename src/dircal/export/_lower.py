@@ -12,6 +12,7 @@ from dircal import maps
 from dircal._core.data.simplex import TINY
 from dircal._core.model.statistics import GAP_SCALE
 from dircal.export._expression import (
+    Binary,
     Choose,
     Columns,
     Expression,
@@ -162,7 +163,7 @@ def _(step: maps.WithCurves, x: Expression) -> Expression:
     log_odds = x - _rest_of_logits(x)
     statistics = [gap * gap * (1.0 / GAP_SCALE), scores * entropy]
     statistics += [_softplus(log_odds - float(knot)) for knot in step.knots]
-    logits: Expression = _centred(lower_map(step.linear, x))
+    logits = lower_map(step.linear, x)
     for statistic, of_classes in zip(statistics, step.coefficients.T, strict=True):
         logits = logits + statistic * (of_classes if len(of_classes) > 1 else float(of_classes[0]))
     return logits
@@ -236,9 +237,11 @@ def _check_exact(step: maps.AbstractStep, x: Expression) -> None:
 
 def _centred(x: Expression) -> Expression:
     """Logits without what a linear map gives to all: it changes nothing, and can be rounded."""
-    if not isinstance(x, Linear):
-        return x
-    return Linear(x.x, x.matrix - x.matrix.mean(axis=0), x.bias - x.bias.mean())
+    if isinstance(x, Linear):
+        return Linear(x.x, x.matrix - x.matrix.mean(axis=0), x.bias - x.bias.mean())
+    if isinstance(x, Binary) and x.name == "add":
+        return _centred(x.x) + _centred(x.y)
+    return x
 
 
 def _softplus(x: Expression) -> Expression:

@@ -1,12 +1,9 @@
-"""Every step as a PyTorch module, and maps as chains of them.
+"""Every step as a PyTorch module.
 
 A new step is one more class with ``@module_of.register``. Importing this file imports torch: only
 `_torch` does, when it is asked to.
 """
 
-from abc import abstractmethod
-from collections import Counter, OrderedDict
-from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
@@ -17,79 +14,12 @@ from torch.nn import functional
 from dircal import maps
 from dircal._core.model.statistics import GAP_SCALE
 from dircal._typing import FloatArray
+from dircal.export._torch_chain import AbstractStepModule, Chain, log, module_of
 
-__all__ = ["AbstractStepModule", "Chain", "module_of"]
+__all__ = ["Chain", "module_of"]
 
-
-class AbstractStepModule(nn.Module):
-    """One step of a map, on tensors whose last dimension has the columns.
-
-    Without parameters it stays the step that it was made of; with parameters, `to_step` tells what
-    has become of it.
-    """
-
-    def __init__(self, step: Any) -> None:
-        super().__init__()
-        self.origin = step
-
-    @abstractmethod
-    def forward(self, x: Tensor) -> Tensor:
-        """What the step makes of columns."""
-
-    def logits(self, x: Tensor) -> Tensor:
-        """What the softmax is taken of, where this step is the last of a map."""
-        return _log(self(x))
-
-    def to_step(self) -> maps.AbstractStep:
-        """The step, with the parameters of today."""
-        step: maps.AbstractStep = self.origin
-        return step
-
-    def _get_name(self) -> str:
-        return type(self.origin).__name__
-
-    def extra_repr(self) -> str:
-        """Fields of the step, which stay as they were."""
-        return repr(self.origin).partition("(")[2].removesuffix(")")
-
-
-class Chain(nn.Sequential):
-    """A map as a module: ``chain.affine`` is the step `Affine` of it, and so on."""
-
-    def __init__(self, chain: maps.CalibrationMap) -> None:
-        times: Counter[str] = Counter()
-        modules: OrderedDict[str, nn.Module] = OrderedDict()
-        for step in chain.steps:
-            name = _snake(type(step).__name__)
-            times[name] += 1
-            modules[f"{name}_{times[name]}" if times[name] > 1 else name] = module_of(step)
-        super().__init__(modules)
-        self.n_columns = chain.n_columns
-
-    def logits(self, x: Tensor) -> Tensor:
-        """The map without its softmax; logarithms of what comes out where it ends otherwise."""
-        *first, last = self
-        for module in first:
-            x = module(x)
-        return cast(AbstractStepModule, last).logits(x)
-
-    def to_map(self) -> maps.CalibrationMap:
-        """The map, with the parameters of today."""
-        modules = cast(list[AbstractStepModule], list(self))
-        steps = [module.to_step() for module in modules]
-        for i, following in enumerate(steps[1:]):
-            if isinstance(following, maps.Softmax):
-                steps[i] = _with_reference(steps[i], modules[i].origin)
-        return maps.CalibrationMap(self.n_columns, tuple(steps))
-
-
-@singledispatch
-def module_of(step: maps.AbstractStep) -> AbstractStepModule:
-    """The module of a step."""
-    raise ValueError(
-        f"`calibrator` has the step {type(step).__name__}, which has no module. "
-        "Use to_onnx or to_python."
-    )
+# Beyond this softplus is the identity to all digits.
+_LINEAR = 40.0
 
 
 @module_of.register(maps.Interpolation)
@@ -148,7 +78,7 @@ class _Normalise(AbstractStepModule):
 @module_of.register(maps.LogProbability)
 class _LogProbability(AbstractStepModule):
     def forward(self, x: Tensor) -> Tensor:
-        return _log(x, self.origin.clip)
+        return log(x, self.origin.clip)
 
 
 @module_of.register(maps.LogSoftmax)
@@ -245,7 +175,7 @@ class _WithCurves(AbstractStepModule):
         entropy = -(scores.exp() * scores).sum(dim=-1, keepdim=True) / float(np.log(x.shape[-1]))
         log_odds = x - _rest_of_logits(x)
         statistics = [gap * gap / GAP_SCALE, scores * entropy]
-        statistics += [functional.softplus(log_odds - float(knot)) for knot in self.origin.knots]
+        statistics += [_softplus(log_odds - float(knot)) for knot in self.origin.knots]
         curves = sum(a * f for a, f in zip(self.coefficients.T, statistics, strict=True))
         logits: Tensor = self.linear(x) + curves
         return logits
@@ -345,9 +275,9 @@ def _rest_of_logits(x: Tensor) -> Tensor:
     return torch.where(large, of_large, of_others)
 
 
-def _log(proba: Tensor, clip: float = 0.0) -> Tensor:
-    """Logarithms; the clip of the map may be too small for the numbers of this tensor."""
-    return proba.clamp(min=max(clip, torch.finfo(proba.dtype).tiny)).log()
+def _softplus(x: Tensor) -> Tensor:
+    """Ln(1 + exp x)."""
+    return functional.softplus(x, threshold=_LINEAR)
 
 
 def _parameter(values: FloatArray) -> nn.Parameter:
@@ -357,19 +287,3 @@ def _parameter(values: FloatArray) -> nn.Parameter:
 def _array(parameter: Tensor) -> FloatArray:
     array: FloatArray = parameter.detach().double().cpu().numpy()
     return array
-
-
-def _with_reference(step: maps.AbstractStep, origin: maps.AbstractStep) -> maps.AbstractStep:
-    """A linear map before a softmax, with a last row of zeros if it had one before training.
-
-    The softmax does not see what all rows have in common: the last row can be taken from each.
-    """
-    if not (isinstance(step, maps.Affine) and isinstance(origin, maps.Affine)):
-        return step
-    if origin.matrix[-1].any() or origin.intercepts[-1] != 0.0:
-        return step
-    return maps.Affine(step.matrix - step.matrix[-1], step.intercepts - step.intercepts[-1])
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{a.lower()}" if a.isupper() else a for a in name).lstrip("_")

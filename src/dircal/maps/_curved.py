@@ -59,6 +59,8 @@ class WithCurves(AbstractStep):
         steps = self.linear.steps
         if len(steps) != 1 or not isinstance(steps[0], AbstractLinearStep):
             raise ValueError("`linear` must have one step, a linear one")
+        if n_in < 2:
+            raise ValueError("curves need two classes or more")
         shape, wanted = self.coefficients.shape, N_CURVATURES + self.knots.size
         if self.knots.ndim != 1 or shape not in ((1, wanted), (n_in, wanted)):
             raise ValueError(

@@ -19,8 +19,7 @@ determine (MacKay, 1992). A gamma prior of the precision with its mode at :math:
 .. math:: \alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0).
 
 Off-diagonal entries have variances as a power of how often the two classes compete, and that power
-is the one with the largest evidence. Two such priors, a wide one and a narrow one whose modes are
-ten times as large, are averaged by their evidence: with few rows nobody can know which it is.
+is the one with the largest evidence.
 """
 
 from collections.abc import Sequence
@@ -44,7 +43,14 @@ from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["GroupFit", "average_by_evidence", "evidence_of_one_step", "maximise_evidence"]
+__all__ = [
+    "EvidenceState",
+    "GroupFit",
+    "Learned",
+    "evidence_of_one_step",
+    "fit_as_expected",
+    "maximise_evidence",
+]
 
 # Precisions have converged when no logarithm changes by more than this.
 _TOLERANCE = 1e-4
@@ -64,12 +70,6 @@ _LOOSE_OF_ESTIMATES = 1e-5
 # Powers of the co-occurrence to choose from, and the rounds after which the choice stays.
 _POWERS = (0.0, 0.5, 1.0)
 _ROUNDS_OF_POWERS = 2
-# A prior is averaged with one whose modes are so many times larger.
-_NARROW = 10.0
-# Before any row is seen, the narrow one is so many times as probable.
-_ODDS_OF_NARROW = 3.0
-# A prior that trails by so many nats has no part in the mean.
-_OUT_OF_THE_QUESTION = 12.0
 
 
 @dataclass(frozen=True)
@@ -89,37 +89,20 @@ class GroupFit:
     posterior: Posterior | None
 
 
-def average_by_evidence(
+def maximise_evidence(
     rows: Rows, prior: GroupedGaussianPrior, *, tol: float, max_iter: int
 ) -> GroupFit:
-    """The mean of the maps of the prior and of a narrow one, weighted by their evidence.
-
-    Precisions and the power are those of the weightier one. A prior that is out of the question
-    by the curvature at the optimum of the wide one is left out.
-    """
-    state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
-    prior = prior.with_coupling(state.moments_of_centre.coupling)
-    wide = state.learn(prior)
-    narrow = state.learn_from(wide, replace(prior, mode=_NARROW * prior.mode))
-    of_wide, of_narrow = wide.log_evidence, narrow.log_evidence
-    fits = []
-    if of_wide > of_narrow - _OUT_OF_THE_QUESTION:
-        fits.append(state.finish(wide, tol))
-    if of_narrow > of_wide - _OUT_OF_THE_QUESTION:
-        if state.path.forms_hessian:
-            narrow = state.learn(narrow.prior, narrow.precisions, narrow.power)
-        fits.append(state.finish(narrow, tol))
-    fit = fits[0] if len(fits) == 1 else _mean(state, fits[0], fits[1])
-    return state.with_posterior(fit)
+    """The map with learned precisions near those of the prior."""
+    state = EvidenceState(rows, prior, tol, max_iter)
+    return state.with_posterior(state.finish(state.learn(prior), tol))
 
 
-def maximise_evidence(
-    rows: Rows, prior: GroupedGaussianPrior, *, learn: bool, tol: float, max_iter: int
+def fit_as_expected(
+    rows: Rows, prior: GroupedGaussianPrior, *, tol: float, max_iter: int
 ) -> GroupFit:
-    """The map with the precisions of the prior, or with learned ones near them."""
-    state = EvidenceState(rows, prior, max(tol, _LOOSE), max_iter)
-    learned = state.learn(prior) if learn else state.held(prior)
-    return state.with_posterior(state.finish(learned, tol))
+    """The map with the precisions of the prior."""
+    state = EvidenceState(rows, prior, tol, max_iter)
+    return state.with_posterior(state.finish(state.held(prior), tol))
 
 
 def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
@@ -135,7 +118,7 @@ def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
 
 
 @dataclass(frozen=True)
-class _Learned:
+class Learned:
     """Precisions (g,) and power, the curvature that they are best for, and steps until then."""
 
     prior: GroupedGaussianPrior
@@ -159,8 +142,10 @@ class EvidenceState:
         self.centre = prior.centre
         self.structure = prior.structure
         self.likelihood = Likelihood(rows, prior.structure)
-        self.least = SUM_ROUNDING * rows.total_weight * max(rows.largest, 1.0) ** 2
-        self.path = PathSolver(self.likelihood, prior.centre, False, tol, max_iter)
+        # A factorisation of the Hessian loses as many more digits as it has rows.
+        rounding = SUM_ROUNDING * prior.structure.n_params
+        self.least = rounding * rows.total_weight * max(rows.largest, 1.0) ** 2
+        self.path = PathSolver(self.likelihood, prior.centre, False, max(tol, _LOOSE), max_iter)
         if self.path.forms_hessian:
             self.n_rounds, self.tolerance = _ROUNDS, _TOLERANCE
             self.n_rounds_of_powers, self.inside_tolerance = _ROUNDS_OF_POWERS, 0.1 * _TOLERANCE
@@ -180,7 +165,7 @@ class EvidenceState:
         prior: GroupedGaussianPrior,
         precisions: FloatArray | None = None,
         power: float = 0.0,
-    ) -> "_Learned":
+    ) -> "Learned":
         """Rounds of two: the optimum for given precisions, then the best ones for its curvature."""
         if precisions is None:
             precisions = np.maximum(prior.mode, self.least)
@@ -194,22 +179,22 @@ class EvidenceState:
             inside = max(0.01 * inside, self.inside_tolerance)
             if np.abs(np.log(precisions / last)).max() <= self.tolerance:
                 break
-        return _Learned(prior, curvature, precisions, power, history)
+        return Learned(prior, curvature, precisions, power, history)
 
-    def learn_from(self, other: "_Learned", prior: GroupedGaussianPrior) -> "_Learned":
+    def learn_from(self, other: "Learned", prior: GroupedGaussianPrior) -> "Learned":
         """The best precisions of another prior for the curvature that is known."""
         assert other.curvature is not None
         curvature = replace(other.curvature, prior=prior)
         start = np.maximum(prior.mode, self.least)
         precisions, power = _best(curvature, start, (other.power,), _FIRST_TOLERANCE)
-        return _Learned(prior, curvature, precisions, power, [])
+        return Learned(prior, curvature, precisions, power, [])
 
-    def held(self, prior: GroupedGaussianPrior) -> "_Learned":
+    def held(self, prior: GroupedGaussianPrior) -> "Learned":
         """Precisions as the prior has them."""
         precisions = np.maximum(prior.mode, self.least)
-        return _Learned(prior, None, precisions, 0.0, [])
+        return Learned(prior, None, precisions, 0.0, [])
 
-    def finish(self, learned: "_Learned", tol: float) -> GroupFit:
+    def finish(self, learned: "Learned", tol: float) -> GroupFit:
         """The optimum to all digits, and what there is to say of it."""
         prior, precisions, power = learned.prior, learned.precisions, learned.power
         objective = self.objective(prior, precisions, power)
@@ -317,34 +302,6 @@ def _best(
     """The precisions and the power with the largest evidence."""
     found = [(curvature.best_precisions(start, power, tolerance), power) for power in powers]
     return found[0] if len(found) == 1 else max(found, key=lambda f: curvature.log_evidence(*f))
-
-
-def _mean(state: EvidenceState, wide: GroupFit, narrow: GroupFit) -> GroupFit:
-    """The mean of two fits, weighted by their evidence; what has no mean is the weightier one's."""
-    scores = np.array([fit.log_evidence + fit.log_hyperprior for fit in (wide, narrow)])
-    scores += np.log([1.0, _ODDS_OF_NARROW]) - np.log(1.0 + _ODDS_OF_NARROW)
-    shares = np.exp(scores - np.logaddexp(*scores))
-    better = wide if shares[0] >= shares[1] else narrow
-    params = shares[0] * wide.solution.params + shares[1] * narrow.solution.params
-    loss = state.likelihood.evaluate(params).loss
-    solution = replace(better.solution, params=params, loss=loss, history=())
-    return replace(
-        better,
-        solution=with_history(solution, (*wide.solution.history, *narrow.solution.history)),
-        effective_dof=shares[0] * wide.effective_dof + shares[1] * narrow.effective_dof,
-        log_evidence=float(np.logaddexp(*scores)),
-        posterior=_mixed(wide, narrow, shares),
-    )
-
-
-def _mixed(wide: GroupFit, narrow: GroupFit, shares: FloatArray) -> Posterior | None:
-    """Moments of the mixture of two posteriors, where covariances are known."""
-    one, other = wide.posterior, narrow.posterior
-    if not (isinstance(one, ExactPosterior) and isinstance(other, ExactPosterior)):
-        return None
-    apart = wide.solution.params - narrow.solution.params
-    covariance = shares[0] * one.covariance + shares[1] * other.covariance
-    return ExactPosterior(covariance + float(shares.prod()) * np.outer(apart, apart))
 
 
 def _spread_by_mass(mass: FloatArray) -> IntArray:

@@ -10,6 +10,7 @@ from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import GROUPS, NO_SPREAD
 from dircal._core.model.statistics import curve_statistics
+from dircal._core.model.structure import Full
 from dircal._typing import FloatArray
 
 __all__ = ["MixedRows", "MixturePrior"]
@@ -92,12 +93,15 @@ class MixturePrior:
             mixed = replace(clipped, transform=_Mixture(slope, weight, normalised=True))
             return MixedRows(mixed, full_prior(k, self.mode, 1.0), slope, weight, 1.0)
         read = max(slope, _least_slope(clipped))
-        mixture = _Mixture(read, weight, normalised=False)
-        factor = _row_mean_factor(replace(clipped, transform=mixture))
-        mixture = replace(mixture, row_mean_factor=factor, curved=self.curved)
-        mixed = replace(clipped, transform=mixture)
         make = curved_prior if self.curved else linear_prior
-        return MixedRows(mixed, make(k, self.mode, slope / read), read, weight, factor)
+        prior = make(k, self.mode, slope / read)
+        mixture = _Mixture(read, weight, normalised=False)
+        factor = 1.0
+        # A diagonal matrix has no entries that see the mean, and could not take it back.
+        if isinstance(prior.base, Full):
+            factor = _row_mean_factor(replace(clipped, transform=mixture))
+        mixture = replace(mixture, row_mean_factor=factor, curved=self.curved)
+        return MixedRows(replace(clipped, transform=mixture), prior, read, weight, factor)
 
 
 @dataclass

@@ -18,6 +18,10 @@ _ELEMENTS = 2_000_000
 class Posterior(Protocol):
     """A Gaussian distribution of the parameters of a map."""
 
+    @property
+    def n_entries(self) -> int:
+        """Number of parameters."""
+
     def spread_of_log_odds(self, proba: FloatArray, scores: FloatArray) -> FloatArray:
         """Standard deviation (k, m) of ln p / (1 - p), for each class against the rest.
 
@@ -67,8 +71,9 @@ class ExactPosterior:
             [blocks[1:], blocks[len(blocks) - n_own :]]
         ).transpose(1, 0, 2)
         of_logits = np.empty((k, k, n_rows))
+        covariance = self.covariance[places.ravel()]
         for j in range(k):
-            moved = self.covariance[places.ravel()][:, places[j]] @ features[j]
+            moved = covariance[:, places[j]] @ features[j]
             of_logits[:, j] = np.einsum("iam,iam->im", features, moved.reshape(features.shape))
         rest = _rest(proba)
         variance = np.empty_like(proba)

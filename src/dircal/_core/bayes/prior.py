@@ -55,6 +55,11 @@ class GroupedGaussianPrior:
     centre: FloatArray
     co_occurrence: FloatArray | None = None
 
+    @property
+    def base(self) -> Full | Diagonal:
+        """The structure without its curves."""
+        return _base(self.structure)
+
     def relative_precisions(self, power: float) -> FloatArray:
         """Precision (p,) of each parameter, relative to that of its group.
 
@@ -79,7 +84,7 @@ class GroupedGaussianPrior:
 
     def with_coupling(self, coupling: FloatArray) -> "GroupedGaussianPrior":
         """With the co-occurrence of classes in rows: minus the sum of p_i p_j off the diagonal."""
-        if not isinstance(_base(self.structure), Full):
+        if not isinstance(self.base, Full):
             return self
         k = self.structure.n_classes
         together = np.maximum(-coupling[:k, :k], 0.0)

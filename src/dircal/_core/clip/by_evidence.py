@@ -62,7 +62,7 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
 
     def evidence_of_fit(each: LearnedClip) -> float:
         mixed = prior.around(rows, each.clip, each.slope)
-        fit = maximise_evidence(mixed.rows, mixed.prior, learn=True, tol=_LOOSE, max_iter=max_iter)
+        fit = maximise_evidence(mixed.rows, mixed.prior, tol=_LOOSE, max_iter=max_iter)
         return fit.log_evidence
 
     clear = evidence_of_fit(chosen) > evidence_of_fit(smallest) + _CLEAR

@@ -27,8 +27,8 @@ N_STATISTICS = N_CURVATURES + len(KNOTS)
 
 GAP_SCALE = 10.0
 """A gap of ten nats counts as ten."""
-# Log-odds beyond this are as good as certain; their exponential is still a number.
-_CERTAIN = 500.0
+# Beyond these log-odds exponentials might overflow in single precision.
+_LARGE = 80.0
 
 
 def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = KNOTS) -> FloatArray:
@@ -43,11 +43,23 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
     result[0] /= GAP_SCALE
     entropy = log_total - np.einsum("im,im->m", odds, gap) / total
     np.multiply(gap - log_total, entropy / np.log(len(scores)), out=result[1])
-    # As in `rest_of_proba`; what underflows there is certain here.
-    large = odds > 0.5 * total
-    others = np.where(large, np.where(large, 0.0, odds).sum(axis=0), total - odds)
-    with np.errstate(divide="ignore"):
-        odds = np.exp((gap - np.log(others)).clip(-_CERTAIN, _CERTAIN))
+    log_odds = gap - _log_of_others(gap, odds, total)
+    large = log_odds > _LARGE
+    some = bool(large.any())
+    odds = np.exp(np.minimum(log_odds, _LARGE))
     for hinge, knot in zip(result[N_CURVATURES:], knots, strict=True):
         np.log1p(np.multiply(odds, np.exp(-knot), out=hinge), out=hinge)
+        if some:
+            hinge[large] = np.logaddexp(0.0, log_odds[large] - knot)
     return result
+
+
+def _log_of_others(gap: FloatArray, odds: FloatArray, total: FloatArray) -> FloatArray:
+    """As `rest_of_logits`, from the exponentials of ``gap`` and their sum."""
+    large = odds > 0.5 * total
+    small = np.where(large, -np.inf, gap)
+    next_top = small.max(axis=0)
+    of_large = next_top + np.log(np.exp(small - next_top).sum(axis=0))
+    others: FloatArray = np.log(np.where(large, 1.0, total - odds))
+    np.copyto(others, of_large, where=large)
+    return others
