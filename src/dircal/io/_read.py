@@ -16,6 +16,7 @@ from dircal.io._registry import (
     field_types,
     fitted_types,
     parameter_types,
+    required_fields,
     required_parameters,
 )
 from dircal.io._splitters import SPLITTERS
@@ -103,8 +104,8 @@ class Reader:
         (items,) = _parts(node, ("fields",), place)
         cls = dataclasses_by_name()[node["type"]]
         content = self._read_dict(items, place, depth)
-        _check_names(content, list(field_types(cls)), [], place)
-        check_fields(cls, content, place)
+        _check_names(content, required_fields(cls), field_types(cls), place)
+        check_fields(cls, dict.fromkeys(field_types(cls)) | content, place)
         made = cls(**content)
         if isinstance(made, CalibrationMap):
             check_map(made, place)

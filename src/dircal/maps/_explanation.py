@@ -9,6 +9,7 @@ from scipy.special import logit
 from scipy.stats import chi2
 
 from dircal._typing import FloatArray, LabelArray
+from dircal.maps._contests import ContestEffect, about_contests, table_of_contests, told_of
 from dircal.maps._effects import Effects, shifts_of_pairs
 
 __all__ = [
@@ -122,6 +123,8 @@ class Explanation:
         Part of the rows whose most probable class changes.
     comparison : TemperatureComparison
         The map against the best temperature map.
+    contests : tuple of ContestEffect
+        Confidence where one class stands alone, where two compete, and where more do.
 
     Notes
     -----
@@ -159,12 +162,14 @@ class Explanation:
     pairs: tuple[PairEffect, ...]
     decisions_changed: float
     comparison: TemperatureComparison
+    contests: tuple[ContestEffect, ...] = ()
 
     def sentences(self) -> list[str]:
         """The explanation, a sentence a line."""
         return [
             _about_confidence(self.comparison.temperature),
             *_caution(self.comparison),
+            *about_contests(self.contests, self.n_rows),
             *_about_classes(self.classes),
             *_about_pairs(self.pairs, self.n_rows),
             f"{self.decisions_changed:.1%} of the decisions change.",
@@ -187,7 +192,8 @@ class Explanation:
         for pair in self.pairs[:_SHOWN]:
             label = f"{_short(pair.leader, 10)}, {_short(pair.second, 10)}"
             lines.append(f"{label:<24}{pair.shift:>+7.2f}{pair.share:>9.1%}{pair.flipped:>9.1%}")
-        return "\n".join(lines)
+        bend = table_of_contests(self.contests)
+        return "\n".join([*lines, "", *bend] if bend else lines)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain data."""
@@ -243,6 +249,7 @@ def make_explanation(
         ),
         effects.decisions_changed,
         comparison,
+        told_of(effects.contests, has_labels=observed is not None),
     )
 
 
