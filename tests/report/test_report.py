@@ -34,7 +34,6 @@ FAST = {"n_resamples": 100}
 
 @pytest.fixture(scope="module")
 def comparison(problem):
-
     maps = [TemperatureScaling(), BayesianDirichletCalibrator()]
     return compare(maps, problem.proba, problem.y, n_resamples=200, random_state=0)
 
