@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from dircal import (
+    BayesianDirichletCalibrator,
     DirichletCalibrator,
     GenerativeParameters,
     IdentityCalibrator,
@@ -83,6 +84,24 @@ def before_after() -> Any:
     )
 
 
+def curve() -> Any:
+    """A map of five classes whose gap is a third of what is said where two of them compete."""
+    rng, n, k = np.random.default_rng(0), 4000, 5
+    ranked = np.log(rng.dirichlet(np.ones(k), size=n)) - 8.0
+    ranked[:, 0] = 0.0
+    contested = rng.random(n) < 0.3
+    ranked[contested, 1] = -rng.uniform(0.0, 5.0, size=contested.sum())
+    truth = ranked.copy()
+    truth[contested, 1] /= 3.0
+    place = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    order = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
+    proba, odds = np.empty((n, k)), np.exp(ranked)
+    np.put_along_axis(proba, order, odds / odds.sum(axis=1, keepdims=True), axis=1)
+    labels = order[np.arange(n), place]
+    fitted = BayesianDirichletCalibrator().fit(proba, labels)
+    return plots.CurveDisplay.from_calibrator(fitted, span=8.0)
+
+
 def hyperparameter() -> Any:
     """Strengths as many searches would choose them."""
     grid = [10.0**e for e in range(-7, 2)]
@@ -107,6 +126,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "calibration_map": lambda: plots.CalibrationMapDisplay.from_calibrator(
         world()[2], class_names=["ant", "bee", "cow"]
     ),
+    "curve": curve,
     "parameters": lambda: plots.ParametersDisplay.from_calibrator(
         digits()["calibrators"]["Dirichlet"]
     ),

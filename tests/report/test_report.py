@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from dircal import (
     AutoCalibrator,
+    BayesianDirichletCalibrator,
     BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
@@ -34,8 +35,6 @@ FAST = {"n_resamples": 100}
 
 @pytest.fixture(scope="module")
 def comparison(problem):
-    from dircal import BayesianDirichletCalibrator
-
     maps = [TemperatureScaling(), BayesianDirichletCalibrator()]
     return compare(maps, problem.proba, problem.y, n_resamples=200, random_state=0)
 
@@ -141,6 +140,21 @@ def test_after_is_out_of_fold_and_the_map_is_of_all_rows(problem):
     assert_allclose(one.summary.map.matrix, fitted.canonical_parameters().A)
     assert_allclose(one.summary.map.centre, fitted.canonical_parameters().c)
     assert list(one.summary.map.sentences) == fitted.explain().sentences()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, "It has curves"),
+        ({"prior": "fixed"}, "normalised"),
+    ],
+)
+def test_a_map_without_a_matrix_says_why(problem, options, reason):
+    calibrator = BayesianDirichletCalibrator(**options)
+    summary = Report.from_predictions(problem.y, problem.proba, calibrators=calibrator, **FAST)
+    assert summary.summary.map.matrix is None
+    assert reason in summary.summary.map.why_not
+    assert summary.summary.map.sentences
 
 
 def test_fitted_calibrators_are_taken_as_they_are_and_the_page_warns(problem):

@@ -16,6 +16,7 @@ from dircal.io._registry import (
     field_types,
     fitted_types,
     parameter_types,
+    required_fields,
     required_parameters,
 )
 from dircal.io._splitters import SPLITTERS
@@ -103,8 +104,8 @@ class Reader:
         (items,) = _parts(node, ("fields",), place)
         cls = dataclasses_by_name()[node["type"]]
         content = self._read_dict(items, place, depth)
-        _check_names(content, list(field_types(cls)), [], place)
-        check_fields(cls, content, place)
+        _check_names(content, required_fields(cls), field_types(cls), place)
+        check_fields(cls, dict.fromkeys(field_types(cls)) | content, place)
         # What a person has written as 1 is a number like any other; one of thirty digits is not.
         floats = {name: float(content[name]) for name in _whole_floats(cls, content)}
         made = cls(**content | floats)
@@ -155,7 +156,7 @@ def _whole_floats(cls: type, content: dict[str, Any]) -> list[str]:
     """Names of fields that are floats and were given as whole numbers."""
     hints = field_types(cls).items()
     named = [name for name, hint in hints if float in (hint, *get_args(hint))]
-    return [name for name in named if type(content[name]) is int]
+    return [name for name in named if type(content.get(name)) is int]
 
 
 def _parts(node: Node, names: tuple[str, ...], place: Place) -> list[Any]:

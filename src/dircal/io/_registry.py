@@ -24,6 +24,7 @@ __all__ = [
     "field_types",
     "fitted_types",
     "parameter_types",
+    "required_fields",
     "required_parameters",
 ]
 
@@ -86,6 +87,12 @@ def field_types(cls: type) -> Types:
     """Fields of a dataclass that its constructor takes."""
     hints = get_type_hints(cls)
     return {name: hints[name] for name in inspect.signature(cls).parameters}
+
+
+def required_fields(cls: type) -> list[str]:
+    """Those that no older file lacks: what came later is None there."""
+    parameters = inspect.signature(cls).parameters.items()
+    return [name for name, each in parameters if each.default is not None]
 
 
 @_remembered

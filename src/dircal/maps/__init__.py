@@ -6,6 +6,7 @@ from dircal.maps._abstract_parameters import AbstractParameters
 from dircal.maps._affine import AbstractLinearStep, Affine, Diagonal, Scale
 from dircal.maps._columns import Columns, Complement, ZeroLogit, column_steps
 from dircal.maps._composite import MeanOfMaps, OneVsRest, mean_of_maps
+from dircal.maps._contests import ContestEffect
 from dircal.maps._curved import WithCurves
 from dircal.maps._curves import Interpolation, Lookup
 from dircal.maps._effects import Effects
@@ -43,6 +44,7 @@ __all__ = [
     "ClassEffect",
     "Columns",
     "Complement",
+    "ContestEffect",
     "Diagonal",
     "Effects",
     "Explanation",

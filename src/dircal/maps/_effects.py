@@ -13,6 +13,7 @@ from dircal._core.data.losses import log_losses
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY, softmax
 from dircal._typing import FloatArray, IntArray
+from dircal.maps._contests import ContestEffect, contests_of, sums_by_contest
 
 __all__ = ["Effects", "measure_effects", "shifts_of_pairs"]
 
@@ -41,7 +42,8 @@ class Effects:
     so counted;
     ``flipped`` : weight of its rows in which the second becomes the most probable class;
     ``decisions_changed`` : weight of all rows whose most probable class changes;
-    ``losses`` : mean log-loss without a map, with the temperature map, with this map.
+    ``losses`` : mean log-loss without a map, with the temperature map, with this map;
+    ``contests`` : confidences by how many classes compete, None in files from before these.
     """
 
     before: FloatArray
@@ -56,6 +58,7 @@ class Effects:
     flipped: FloatArray
     decisions_changed: float
     losses: tuple[float, float, float]
+    contests: tuple[ContestEffect, ...] | None = None
 
 
 def measure_effects(
@@ -90,12 +93,13 @@ def measure_effects(
         sums.flipped[i, j],
         sums.changed,
         (uncalibrated, temperature, this),
+        contests_of(sums.contests),
     )
 
 
 @dataclass
 class _EffectSums(AbstractSums):
-    """Sums over rows: by class (3, k), by pair (k, k), and of losses (3,)."""
+    """Sums over rows: by class (3, k), by pair (k, k), of losses (3,), by contest (3, 5)."""
 
     means: FloatArray
     share: FloatArray
@@ -105,6 +109,7 @@ class _EffectSums(AbstractSums):
     flipped: FloatArray
     changed: float
     losses: FloatArray
+    contests: FloatArray
 
 
 def _sums_of_chunk(
@@ -140,6 +145,7 @@ def _sums_of_chunk(
         by_pair(weight * (best == second)),
         float(weight @ (best != leader)),
         np.array([log_losses(proba, chunk.labels) @ weight for proba in probas]),
+        sums_by_contest(probas, leader, second, chunk.labels, weight),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import logit
 
 from dircal._typing import FloatArray, LabelArray
+from dircal.maps._contests import ContestEffect, about_contests, table_of_contests, told_of
 from dircal.maps._effects import Effects, shifts_of_pairs
 from dircal.maps._sentences import (
     ClassEffect,
@@ -51,6 +52,8 @@ class Explanation:
         The map against the best temperature map; None where nothing is corrected.
     why_nothing : str
         Why nothing is corrected; empty where something is.
+    contests : tuple of ContestEffect
+        Confidence where one class stands alone, where two compete, and where more do.
 
     Notes
     -----
@@ -89,6 +92,7 @@ class Explanation:
     decisions_changed: float
     comparison: TemperatureComparison | None
     why_nothing: str = ""
+    contests: tuple[ContestEffect, ...] = ()
 
     def sentences(self) -> list[str]:
         """The explanation, a sentence a line."""
@@ -97,6 +101,7 @@ class Explanation:
         return [
             about_confidence(self.comparison.temperature),
             *caution(self.comparison),
+            *about_contests(self.contests, self.n_rows),
             *about_classes(self.classes),
             *about_pairs(self.pairs, self.n_rows),
             f"{self.decisions_changed:.1%} of the decisions change.",
@@ -119,7 +124,8 @@ class Explanation:
         for pair in self.pairs[:_SHOWN]:
             label = f"{short_label(pair.leader, 10)}, {short_label(pair.second, 10)}"
             lines.append(f"{label:<24}{pair.shift:>+7.2f}{pair.share:>9.1%}{pair.flipped:>9.1%}")
-        return "\n".join(lines)
+        bend = table_of_contests(self.contests)
+        return "\n".join([*lines, "", *bend] if bend else lines)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain data."""
@@ -177,6 +183,7 @@ def make_explanation(
         ),
         effects.decisions_changed,
         comparison,
+        contests=told_of(effects.contests, has_labels=observed is not None),
     )
 
 

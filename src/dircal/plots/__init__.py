@@ -9,6 +9,7 @@ from dircal.plots._calibration_map import CalibrationMapDisplay
 from dircal.plots._calibration_test import CalibrationTestDisplay
 from dircal.plots._classwise_reliability import ClasswiseReliabilityDisplay
 from dircal.plots._confusion_change import ConfusionChangeDisplay
+from dircal.plots._curve import CurveDisplay
 from dircal.plots._fitted_maps import canonical_of as canonical_of
 from dircal.plots._hyperparameter import HyperparameterDisplay
 from dircal.plots._names import names_of as names_of
@@ -28,6 +29,7 @@ __all__ = [
     "CalibrationTestDisplay",
     "ClasswiseReliabilityDisplay",
     "ConfusionChangeDisplay",
+    "CurveDisplay",
     "HyperparameterDisplay",
     "ParametersDisplay",
     "PassRateDisplay",

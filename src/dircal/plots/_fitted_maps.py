@@ -10,7 +10,14 @@ from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import AbstractParameters, CanonicalParameters
 
-__all__ = ["apply_map", "canonical_of", "check_map", "classes_of", "probabilities_of"]
+__all__ = [
+    "apply_map",
+    "canonical_of",
+    "check_map",
+    "classes_of",
+    "probabilities_of",
+    "temperature_of",
+]
 
 
 def check_map(name: str, calibrator: Any) -> None:
@@ -42,6 +49,15 @@ def canonical_of(calibrator: Any) -> CanonicalParameters | None:
         # Maps of other families, and averages of maps, say so by an error.
         return None
     return parameters
+
+
+def temperature_of(calibrator: Any) -> float | None:
+    """That of the best temperature map of the fit; None where it is not known."""
+    try:
+        return float(calibrator.explain().comparison.temperature)
+    except (AttributeError, ValueError):
+        # Parameters, maps of other families, and averages of maps have none.
+        return None
 
 
 def apply_map(calibrator: Any, q: FloatArray) -> FloatArray:

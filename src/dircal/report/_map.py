@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
-from dircal.maps import Explanation
+from dircal.maps import Explanation, UniformMixture, WithCurves
 from dircal.plots import canonical_of
 from dircal.report._summary import MapSummary
 from dircal.selection import AutoCalibrator
@@ -39,10 +39,21 @@ def summarise_map(fitted: AbstractCalibrator, names: Sequence[str]) -> MapSummar
         return MapSummary(name, (), None, None, str(error))
     sentences = tuple(_named(explanation, fitted.classes_, names).sentences())
     if canonical is None:
-        why = "It reads logits, which have no canonical parameters."
-        return MapSummary(name, sentences, None, None, why)
+        return MapSummary(name, sentences, None, None, _why_no_matrix(inner))
     matrix = tuple(tuple(row) for row in np.asarray(canonical.A).tolist())
     return MapSummary(name, sentences, matrix, tuple(canonical.c.tolist()), None)
+
+
+def _why_no_matrix(inner: Any) -> str:
+    if inner.map_.find(WithCurves) is not None:
+        return "It has curves, which no matrix of canonical parameters can hold."
+    mixture = inner.map_.find(UniformMixture)
+    if mixture is not None and mixture.normalised:
+        return (
+            "It reads probabilities that are normalised again after the temperature, and has no "
+            "canonical parameters."
+        )
+    return "It reads logits, which have no canonical parameters."
 
 
 def _named(explanation: Explanation, classes: LabelArray, names: Sequence[str]) -> Explanation:

@@ -22,7 +22,9 @@ def around(problem):
     mode = np.array([k, k * (k - 1.0), k, 1.0, 8.0, 8.0 * k])
     rows = Rows(ArraySource(problem.logits, problem.y, None, read))
     prior = MixturePrior(mode, normalised=False, surprise=0.1)
-    return prior.around(rows, 0.0, 0.5)
+    around = prior.around(rows, 0.0, 0.5)
+    coupling = EvidenceState(around.rows, around.prior, 1e-7, 100).moments_of_centre.coupling
+    return replace(around, prior=around.prior.with_coupling(coupling))
 
 
 def fits_of(mixed):

@@ -44,7 +44,8 @@ def curved(problem):
     k = problem.proba.shape[1]
     mode = np.array([k, k * (k - 1.0), k, 1.0, 8.0, 8.0 * k])
     around = MixturePrior(mode, normalised=False, surprise=0.1).around(rows_of(problem), 0.0, 0.5)
-    return around
+    coupling = EvidenceState(around.rows, around.prior, 1e-7, 100).moments_of_centre.coupling
+    return replace(around, prior=around.prior.with_coupling(coupling))
 
 
 @pytest.mark.parametrize(("n", "seed"), [(300, 0), (3000, 1)])

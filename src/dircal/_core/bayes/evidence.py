@@ -82,6 +82,7 @@ class GroupFit:
 
     solution: Solution
     precisions: FloatArray
+    power: float
     weights: FloatArray
     effective_dof: FloatArray
     log_evidence: float
@@ -209,6 +210,7 @@ class EvidenceState:
         return GroupFit(
             with_history(solution, learned.history),
             precisions,
+            power,
             weights,
             curvature.effective_dof(precisions, power),
             evidence,
