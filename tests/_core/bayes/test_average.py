@@ -50,7 +50,7 @@ def test_each_part_is_the_optimum_of_its_equations(make_problem):
 
 
 def test_the_mean_is_weighted_by_evidence(make_problem):
-    mixed = around(make_problem(0, n=150, k=4))
+    mixed = around(make_problem(0, n=100, k=4))
     _, (wide, narrow) = fits_of(mixed)
     scores = [fit.log_evidence + fit.log_hyperprior for fit in (wide, narrow)]
     share = 1.0 / (1.0 + np.exp(scores[1] - scores[0]))
@@ -62,7 +62,7 @@ def test_the_mean_is_weighted_by_evidence(make_problem):
     )
     better = wide if share > 0.5 else narrow
     assert_allclose(mean.precisions, better.precisions)
-    assert_allclose(mean.log_evidence, np.log(np.mean(np.exp(scores))), rtol=1e-9)
+    assert_allclose(mean.log_evidence, np.logaddexp(*scores), rtol=1e-9)
     # Moments of a mixture of two normal distributions, by sampling it.
     rng = np.random.default_rng(0)
     draws = [
@@ -91,7 +91,7 @@ def test_a_prior_that_is_out_of_the_question_has_no_part(make_problem, monkeypat
     assert len(fits) == 1
     mean = average_by_evidence(mixed.rows, mixed.prior, tol=1e-13, max_iter=100)
     assert_allclose(mean.solution.params, fits[0].solution.params, rtol=1e-6)
-    assert_allclose(mean.log_evidence, fits[0].log_evidence + fits[0].log_hyperprior - np.log(2.0))
+    assert_allclose(mean.log_evidence, fits[0].log_evidence + fits[0].log_hyperprior)
 
 
 def test_without_the_whole_hessian(make_problem, monkeypatch):
