@@ -7,8 +7,8 @@ import torch
 from numpy.testing import assert_allclose
 
 from dircal import (
-    BayesianDirichletCalibrator,
     AutoCalibrator,
+    BayesianDirichletCalibrator,
     BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
