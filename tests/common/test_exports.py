@@ -200,3 +200,21 @@ def test_single_precision_where_the_map_is_undecided(scaled, k):
     proba = np.sort(calibrator.predict_proba(rows), axis=1)
     contested = rows[np.argsort(proba[:, -1] - proba[:, -2])[:1000]]
     assert_agrees_in_single(calibrator, contested)
+
+
+@pytest.mark.parametrize("k", [2, 5, 26, 401])
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_maps_that_bend_agree(k, scale, make_problem):
+    """Own curves of classes, shared ones, and those of a diagonal matrix."""
+    problem = make_problem(0, n=600 if k < 100 else 450, k=k)
+    # Labels that a linear map cannot foretell.
+    sure = problem.proba.max(axis=1) > 0.9
+    y = np.where(sure, problem.proba.argmax(axis=1), problem.y)
+    X = problem.logits if scale == "logit" else problem.proba
+    calibrator = calibrators.BayesianDirichletCalibrator(
+        input_scale=scale, classes=range(k), clip=1e-30, tol=1e-9
+    )
+    fitted = calibrator.fit(X, y)
+    rows = hard_rows(fitted, X)[-200:]
+    assert_agrees(fitted, rows, tolerance(fitted, rows))
+    assert_agrees_in_single(fitted, rows)

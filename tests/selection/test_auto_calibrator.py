@@ -134,8 +134,12 @@ def test_the_map_can_be_asked(make_problem):
     problem = make_problem(0, n=1000, k=3)
     auto = AutoCalibrator().fit(problem.proba, problem.y)
     assert auto.choice_ != "IdentityCalibrator"
-    assert_array_equal(auto.linear_parameters().W, auto.calibrator_.linear_parameters().W)
     assert str(auto.explain()) == str(auto.calibrator_.explain())
+    with pytest.raises(ValueError, match=r"`curves` must be 'none'.*Calibrator\(curves='none'\)"):
+        auto.linear_parameters()
+    linear = BayesianDirichletCalibrator(curves="none")
+    auto = AutoCalibrator(calibrators=[linear]).fit(problem.proba, problem.y)
+    assert_array_equal(auto.linear_parameters().W, auto.calibrator_.linear_parameters().W)
     same = AutoCalibrator(calibrators=[IdentityCalibrator()]).fit(problem.proba, problem.y)
     with pytest.raises(ValueError, match=r"`calibrators` must lead to a linear map.*Identity"):
         same.linear_parameters()

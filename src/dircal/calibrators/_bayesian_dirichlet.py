@@ -256,8 +256,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         if self._curved_step is not None:
             raise ValueError(
                 "`curves` must be 'none' for this: a map with curves is no linear map of ln q; got "
-                f"curves={self.curves!r}. Fit with curves='none', or take `coef_`, `intercept_` "
-                "and `curve_coef_`."
+                f"curves={self.curves!r}. Fit BayesianDirichletCalibrator(curves='none'), or take "
+                "`coef_`, `intercept_` and `curve_coef_`."
             )
         if self._step(UniformMixture).normalised:
             raise ValueError(
@@ -306,8 +306,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         mixed = prior.around(rows, start.clip, float(temperature.params[0]))
         fit_of = average_by_evidence if self.prior == "learned" else fit_as_expected
         fit = fit_of(mixed.rows, mixed.prior, tol=self.tol, max_iter=self.max_iter)
-        names, structure = mixed.prior.names, mixed.prior.structure
-        n_more = structure.n_params - len(structure.null_directions) - 1
+        names, n_more = mixed.prior.names, mixed.prior.n_more_parameters
         return Fitted(
             (
                 *self._score_steps(start.clip),

@@ -60,6 +60,13 @@ class GroupedGaussianPrior:
         """The structure without its curves."""
         return _base(self.structure)
 
+    @property
+    def n_more_parameters(self) -> int:
+        """How many numbers probabilities depend on, beyond the one of a temperature map."""
+        n_more = self.structure.n_params - len(self.structure.null_directions) - 1
+        # Own coefficients can do together what shared ones do.
+        return n_more - self.structure.n_own if isinstance(self.structure, Curved) else n_more
+
     def relative_precisions(self, power: float) -> FloatArray:
         """Precision (p,) of each parameter, relative to that of its group.
 
