@@ -7,9 +7,11 @@ alone, whatever their order or their weights are made of.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from dircal._core.data.chunks import Chunk
 from dircal._core.model.objective import Objective
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.recession import SeparationTest
@@ -36,11 +38,12 @@ def solve(
     """The optimum, or the point that stands for it where it is at infinity.
 
     ``every_row_right`` says that larger slopes are always better: if the diagonal is free there is
-    no finite optimum, wherever a solver would end.
+    no finite optimum, wherever a solver would end. Nor is there one where a class has no rows and
+    its intercept is free: the lower, the better.
     """
     start = better_start(objective, start)
     free = not np.diagonal(objective.penalty.weight).any()
-    if not (every_row_right and free):
+    if not (every_row_right and free or _lacks_a_class(objective)):
         test = SeparationTest(objective)
         solution = minimise(objective, start, tol=tol, max_iter=max_iter, separation=test)
         if solution.status is not Status.SEPARATED:
@@ -48,6 +51,19 @@ def solve(
     held = solve_separated(objective.with_ridge(SEPARATION_RIDGE), start, max_iter=max_iter)
     loss = objective.evaluate(held.params).loss
     return replace(held, loss=loss, n_passes=held.n_passes + 1)
+
+
+def _lacks_a_class(objective: Objective) -> bool:
+    """Whether a class that has no rows has an intercept that nothing holds."""
+    if objective.n_params == 1 or objective.penalty.weight[:, -1].any():
+        return False
+    rows = objective.likelihood.rows
+    of_classes = rows.source.fold(partial(_class_weights, rows.n_classes))
+    return bool((of_classes <= 0.0).any())
+
+
+def _class_weights(n_classes: int, chunk: Chunk) -> FloatArray:
+    return np.bincount(chunk.labels, chunk.weight, n_classes).astype(np.float64, copy=False)
 
 
 def better_start(objective: Objective, start: FloatArray) -> FloatArray:
