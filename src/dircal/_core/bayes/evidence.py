@@ -23,7 +23,7 @@ is the one with the largest evidence.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -114,12 +114,16 @@ def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
 
 @dataclass(frozen=True)
 class Learned:
-    """Precisions (g,) and power, the curvature that they are best for, and steps until then."""
+    """Precisions (g,) and power of a prior, and steps until they were found.
 
-    curvature: Curvature
+    ``curvature`` is the one that they are best for, if they are learned.
+    """
+
+    prior: GroupedGaussianPrior
     precisions: FloatArray
     power: float
-    history: list[Iteration]
+    history: Sequence[Iteration] = ()
+    curvature: Curvature | None = None
 
 
 class EvidenceState:
@@ -149,7 +153,7 @@ class EvidenceState:
         prior: GroupedGaussianPrior,
         precisions: FloatArray | None = None,
         power: float = 0.0,
-    ) -> "Learned":
+    ) -> Learned:
         """Rounds of two: the optimum for given precisions, then the best ones for its curvature."""
         if precisions is None:
             precisions = np.maximum(prior.mode, self.least)
@@ -157,34 +161,38 @@ class EvidenceState:
         inside = _FIRST_TOLERANCE
         for turn in range(self.n_rounds):
             history += self.solve(prior, precisions, power).history
-            last, curvature = precisions, self.curvature(prior, precisions, power)
+            last, last_power = precisions, power
+            curvature = self.curvature(prior, precisions, power)
             powers = _powers(prior) if turn < self.n_rounds_of_powers else (power,)
             precisions, power = _best(curvature, last, powers, inside)
             inside = max(0.01 * inside, 0.1 * self.tolerance)
-            if np.abs(np.log(precisions / last)).max() <= self.tolerance:
+            moved = np.abs(np.log(precisions / last)).max()
+            if power == last_power and moved <= self.tolerance:
                 break
-        return Learned(curvature, precisions, power, history)
+        return Learned(prior, precisions, power, history, curvature)
 
-    def learn_from(self, other: "Learned", prior: GroupedGaussianPrior) -> "Learned":
-        """The best precisions of another prior for the curvature that is known."""
-        curvature = replace(other.curvature, prior=prior)
+    def learn_at(self, curvature: Curvature, power: float) -> Learned:
+        """The best precisions for a curvature that is known."""
+        prior = curvature.prior
         start = np.maximum(prior.mode, self.least)
-        precisions, power = _best(curvature, start, (other.power,), _FIRST_TOLERANCE)
-        return Learned(curvature, precisions, power, [])
+        precisions = curvature.best_precisions(start, power, _FIRST_TOLERANCE)
+        return Learned(prior, precisions, power, curvature=curvature)
 
-    def held(self, prior: GroupedGaussianPrior) -> "Learned":
+    def held(self, prior: GroupedGaussianPrior) -> Learned:
         """Precisions as the prior has them."""
-        precisions = np.maximum(prior.mode, self.least)
-        return Learned(self.curvature(prior, precisions, 0.0), precisions, 0.0, [])
+        return Learned(prior, np.maximum(prior.mode, self.least), 0.0)
 
-    def finish(self, learned: "Learned", tol: float) -> GroupFit:
-        """The optimum to all digits, and what there is to say of it."""
-        prior, precisions, power = learned.curvature.prior, learned.precisions, learned.power
+    def finish(self, learned: Learned, tol: float) -> GroupFit:
+        """The optimum to all digits, and what there is to say of it.
+
+        The curvature of what was learned has to do where there are only estimates.
+        """
+        prior, precisions, power = learned.prior, learned.precisions, learned.power
         objective = self.objective(prior, precisions, power)
         solution = minimise(objective, self.path.params, tol=tol, max_iter=self.max_iter)
         self.path.linearise_at(solution.params)
         curvature = learned.curvature
-        if self.path.forms_hessian or not learned.history:
+        if self.path.forms_hessian or curvature is None:
             curvature = self.curvature(prior, precisions, power)
         evidence = -self.rows.total_weight * solution.loss
         evidence -= 0.5 * curvature.log_determinant(precisions, power)
