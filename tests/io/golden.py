@@ -53,6 +53,8 @@ def examples():
     yield "bayesian", BayesianDirichletCalibrator(), words, k
     yield "bayesian_fixed", BayesianDirichletCalibrator(prior="fixed", **logit), words, k
     yield "bayesian_26", BayesianDirichletCalibrator(), np.arange(26), 26
+    yield "bayesian_curves", BayesianDirichletCalibrator(curves="learned"), words, k
+    yield "bayesian_curves_26", BayesianDirichletCalibrator(**logit), np.arange(26), 26
     yield "auto", AutoCalibrator(cv=2), words, k
 
 

@@ -1,14 +1,16 @@
 """Credible intervals hold the truth as often as they say."""
 
 import numpy as np
+import pytest
 from scipy.special import softmax
 
 from dircal import BayesianDirichletCalibrator
+from dircal._core.model.statistics import curve_statistics
 
 N, NEW, MAPS = 2000, 1000, 40
 
 
-def draw_truth(q, rng):
+def draw_truth(q, rng, curved):
     """Probabilities by a map from the prior, at the mode of its precisions."""
     k, s = q.shape[1], np.log(q)
     V = np.eye(k) + rng.normal(size=(k, k)) / np.sqrt(k * (k - 1.0))
@@ -16,27 +18,35 @@ def draw_truth(q, rng):
     b = rng.normal(size=k) / np.sqrt(k)
     means = s.mean(axis=1, keepdims=True)
     level = min(1.0, np.sqrt(s.var(axis=1).mean() / (means**2).mean()))
-    return softmax((s - (1.0 - level) * means) @ V.T + b, axis=1)
+    logits = (s - (1.0 - level) * means) @ V.T + b
+    if not curved:
+        return softmax(logits, axis=1)
+    statistics = curve_statistics(s.T)
+    shared = rng.normal(size=10) / np.sqrt([1.0] * 2 + [8.0] * 8)
+    own = rng.normal(size=(k, 4)) / np.sqrt(8.0 * k)
+    logits += np.einsum("c,cin->ni", shared, statistics)
+    return softmax(logits + np.einsum("ic,cin->ni", own, statistics[-4:]), axis=1)
 
 
-def test_coverage_over_maps_drawn_from_the_prior(record):
-    covered = []
+@pytest.mark.parametrize("curved", [False, True], ids=["linear", "curved"])
+def test_coverage_over_maps_drawn_from_the_prior(curved, record):
+    kind, covered = "curved" if curved else "linear", []
     for k in (3, 5, 10):
         rng = np.random.default_rng(k)
         here = []
         for _ in range(MAPS):
             q = rng.dirichlet(np.ones(k), size=N + NEW)
-            truth = draw_truth(q, rng)
+            truth = draw_truth(q, rng, curved)
             y = (truth.cumsum(axis=1) > rng.random((N + NEW, 1))).argmax(axis=1)
             fitted = BayesianDirichletCalibrator(classes=range(k)).fit(q[:N], y[:N])
             lower, upper = fitted.predict_interval(q[N:])
             here.append(((lower <= truth[N:]) & (truth[N:] <= upper)).mean())
         record(
-            f"coverage of 95 % intervals, k = {k}, n = {N}, {MAPS} maps from the prior",
+            f"coverage of 95 % intervals, k = {k}, n = {N}, {MAPS} {kind} maps from the prior",
             f"{np.mean(here):.1%}",
             "reported",
         )
         covered.append(np.mean(here))
     mean = float(np.mean(covered))
-    record("coverage of 95 % intervals, mean of these", f"{mean:.1%}", "92% to 97%")
+    record(f"coverage of 95 % intervals, mean of these, {kind}", f"{mean:.1%}", "92% to 97%")
     assert 0.92 < mean < 0.97

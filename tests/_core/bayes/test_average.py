@@ -13,6 +13,7 @@ from dircal._core.bayes.features import MixturePrior
 from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.optim import newton as solver
+from dircal._core.optim.newton import Status
 from dircal.maps import CalibrationMap, LogSoftmax
 
 
@@ -105,3 +106,17 @@ def test_without_the_whole_hessian(make_problem, monkeypatch):
     params = shares @ [fit.solution.params for fit in fits]
     assert_allclose(mean.solution.params, params, atol=1e-4)
     assert mean.posterior.n_entries == 42
+
+
+def test_a_part_that_did_not_converge_is_told(make_problem, monkeypatch):
+    mixed = around(make_problem(0, n=150, k=4))
+    finish, statuses = EvidenceState.finish, [Status.ITERATION_LIMIT, Status.CONVERGED]
+
+    def failing(self, learned, tol):
+        fit = finish(self, learned, tol)
+        return replace(fit, solution=replace(fit.solution, status=statuses.pop()))
+
+    monkeypatch.setattr(EvidenceState, "finish", failing)
+    mean = average_by_evidence(mixed.rows, mixed.prior, tol=1e-10, max_iter=100)
+    assert statuses == []
+    assert mean.solution.status is Status.ITERATION_LIMIT

@@ -4,11 +4,13 @@ from numpy.testing import assert_allclose
 
 from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
+from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import off_diagonal
-from dircal._core.model.structure import Full
-from dircal._core.optim.precondition import make_preconditioner
+from dircal._core.model.statistics import N_STATISTICS, curve_statistics
+from dircal._core.model.structure import Diagonal, Full
+from dircal._core.optim.precondition import make_preconditioner, precondition
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 
 READ = CalibrationMap(2, (Normalise(), LogProbability())).read
@@ -68,3 +70,24 @@ def test_it_brings_the_curvatures_of_many_classes_together(make_problem):
     turned = np.stack([precondition(column) for column in hessian], axis=1)
     curvatures = np.linalg.eigvals(turned).real
     assert curvatures.max() / curvatures.min() < 0.05 * np.linalg.cond(hessian)
+
+
+@pytest.mark.parametrize("base", [Full(4, 4), Diagonal(4)], ids=["full", "diagonal"])
+def test_what_classes_share_is_inverted_as_it_is(base, rng):
+    structure = Curved(base, N_STATISTICS, 0)
+    plain, weight = rng.normal(size=(4, 30)), rng.random(30)
+    scores = np.concatenate([plain[None], curve_statistics(plain)]).reshape(-1, 30)
+    proba = rng.dirichlet(np.ones(4), size=30).T
+    penalty = rng.random(structure.n_params) + 0.1
+    hessian = structure.hessian(proba, weight, scores) + np.diag(penalty)
+    moments = structure.hessian_moments(proba, weight, scores)
+    both = precondition(moments, structure.param_class, penalty)
+    vector = rng.normal(size=structure.n_params)
+    shared = structure.shared
+    assert_allclose(both(vector)[shared], np.linalg.solve(hessian[shared, shared], vector[shared]))
+    # The classes are as they are without curves.
+    n = base.n_params
+    alone = make_preconditioner(
+        base.hessian_moments(proba, weight, plain), base.param_class, penalty[:n]
+    )
+    assert_allclose(both(vector)[:n], alone(vector[:n]), rtol=1e-6)

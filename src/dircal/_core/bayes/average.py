@@ -15,7 +15,7 @@ from dircal._core.bayes.evidence import EvidenceState, GroupFit
 from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.data.rows import Rows
-from dircal._core.optim.newton import with_history
+from dircal._core.optim.newton import Status, with_history
 from dircal._typing import FloatArray
 
 __all__ = ["average_by_evidence", "wide_and_narrow"]
@@ -49,13 +49,16 @@ def wide_and_narrow(
     One that is out of the question by the curvature at the optimum of the wide one is left out.
     """
     wide = state.learn(prior)
-    narrow = state.learn_from(wide, replace(prior, mode=_NARROW * prior.mode))
-    of_wide, of_narrow = wide.log_evidence, narrow.log_evidence
+    assert wide.curvature is not None
+    of_narrow = replace(wide.curvature, prior=replace(prior, mode=_NARROW * prior.mode))
+    narrow = state.learn_at(of_narrow, wide.power)
+    ahead = wide.log_evidence - narrow.log_evidence
     fits = []
-    if of_wide > of_narrow - _OUT_OF_THE_QUESTION:
+    if ahead > -_OUT_OF_THE_QUESTION:
         fits.append(_expected(state.finish(wide, tol), 1.0))
-    if of_narrow > of_wide - _OUT_OF_THE_QUESTION:
+    if ahead < _OUT_OF_THE_QUESTION:
         if state.path.forms_hessian:
+            # The curvature of the wide one was only the first guess.
             narrow = state.learn(narrow.prior, narrow.precisions, narrow.power)
         fits.append(_expected(state.finish(narrow, tol), _ODDS_OF_NARROW))
     return fits
@@ -79,9 +82,17 @@ def _mean(state: EvidenceState, fits: Sequence[GroupFit]) -> GroupFit:
     params = shares @ [fit.solution.params for fit in fits]
     loss = state.likelihood.evaluate(params).loss
     steps = [step for fit in fits for step in fit.solution.history]
+    statuses = {fit.solution.status for fit in fits} - {Status.CONVERGED}
+    solution = replace(
+        best.solution,
+        params=params,
+        loss=loss,
+        status=statuses.pop() if statuses else Status.CONVERGED,
+        history=(),
+    )
     return replace(
         best,
-        solution=with_history(replace(best.solution, params=params, loss=loss, history=()), steps),
+        solution=with_history(solution, steps),
         effective_dof=shares @ [fit.effective_dof for fit in fits],
         log_evidence=evidence,
         posterior=_mixed(fits, shares, params),

@@ -120,13 +120,16 @@ def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior) -> float:
 
 @dataclass(frozen=True)
 class Learned:
-    """Precisions (g,) and power, the curvature that they are best for, and steps until then."""
+    """Precisions (g,) and power of a prior, and steps until they were found.
+
+    ``curvature`` is the one that they are best for, if they are learned.
+    """
 
     prior: GroupedGaussianPrior
-    curvature: Curvature | None
     precisions: FloatArray
     power: float
-    history: list[Iteration]
+    history: Sequence[Iteration] = ()
+    curvature: Curvature | None = None
 
     @property
     def log_evidence(self) -> float:
@@ -166,7 +169,7 @@ class EvidenceState:
         prior: GroupedGaussianPrior,
         precisions: FloatArray | None = None,
         power: float = 0.0,
-    ) -> "Learned":
+    ) -> Learned:
         """Rounds of two: the optimum for given precisions, then the best ones for its curvature."""
         if precisions is None:
             precisions = np.maximum(prior.mode, self.least)
@@ -174,29 +177,32 @@ class EvidenceState:
         inside = max(_FIRST_TOLERANCE, self.tolerance)
         for turn in range(self.n_rounds):
             history += self.solve(prior, precisions, power).history
-            last, curvature = precisions, self.curvature(prior, precisions, power)
+            last, last_power = precisions, power
+            curvature = self.curvature(prior, precisions, power)
             powers = _powers(prior) if turn < self.n_rounds_of_powers else (power,)
             precisions, power = _best(curvature, last, powers, inside)
             inside = max(0.01 * inside, self.inside_tolerance)
-            if np.abs(np.log(precisions / last)).max() <= self.tolerance:
+            moved = np.abs(np.log(precisions / last)).max()
+            if power == last_power and moved <= self.tolerance:
                 break
-        return Learned(prior, curvature, precisions, power, history)
+        return Learned(prior, precisions, power, history, curvature)
 
-    def learn_from(self, other: "Learned", prior: GroupedGaussianPrior) -> "Learned":
-        """The best precisions of another prior for the curvature that is known."""
-        assert other.curvature is not None
-        curvature = replace(other.curvature, prior=prior)
+    def learn_at(self, curvature: Curvature, power: float) -> Learned:
+        """The best precisions for a curvature that is known."""
+        prior = curvature.prior
         start = np.maximum(prior.mode, self.least)
-        precisions, power = _best(curvature, start, (other.power,), _FIRST_TOLERANCE)
-        return Learned(prior, curvature, precisions, power, [])
+        precisions = curvature.best_precisions(start, power, _FIRST_TOLERANCE)
+        return Learned(prior, precisions, power, curvature=curvature)
 
-    def held(self, prior: GroupedGaussianPrior) -> "Learned":
+    def held(self, prior: GroupedGaussianPrior) -> Learned:
         """Precisions as the prior has them."""
-        precisions = np.maximum(prior.mode, self.least)
-        return Learned(prior, None, precisions, 0.0, [])
+        return Learned(prior, np.maximum(prior.mode, self.least), 0.0)
 
-    def finish(self, learned: "Learned", tol: float) -> GroupFit:
-        """The optimum to all digits, and what there is to say of it."""
+    def finish(self, learned: Learned, tol: float) -> GroupFit:
+        """The optimum to all digits, and what there is to say of it.
+
+        The curvature of what was learned has to do where there are only estimates.
+        """
         prior, precisions, power = learned.prior, learned.precisions, learned.power
         objective = self.objective(prior, precisions, power)
         solution = self.path.solve_to(objective, tol)

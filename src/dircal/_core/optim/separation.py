@@ -43,7 +43,7 @@ def solve(
     """
     start = better_start(objective, start)
     free = not np.diagonal(objective.penalty.weight).any()
-    if not (every_row_right and free or _lacks_a_class(objective)):
+    if not ((every_row_right and free) or _lacks_a_class(objective)):
         test = SeparationTest(objective)
         solution = minimise(objective, start, tol=tol, max_iter=max_iter, separation=test)
         if solution.status is not Status.SEPARATED:
