@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
-from dircal._core.bayes.features import MixturePrior, with_co_occurrence
+from dircal._core.bayes.evidence import EvidenceState
+from dircal._core.bayes.features import MixturePrior
 from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.statistics import curve_statistics
@@ -55,13 +56,15 @@ def test_a_diagonal_matrix_reads_whole_rows(make_problem):
 def test_co_occurrence_is_that_of_the_temperature_map(make_problem):
     problem = make_problem(0, n=60, k=3)
     prior = MixturePrior(CURVED, normalised=False, surprise=0.1)
-    mixed = with_co_occurrence(prior.around(rows_of(problem), 0.0, 0.8))
+    mixed = prior.around(rows_of(problem), 0.0, 0.8)
+    coupling = EvidenceState(mixed.rows, mixed.prior, 1e-7, 100).moments_of_centre.coupling
+    found = mixed.prior.with_coupling(coupling).co_occurrence
     u = mixed.uniform_weight
     proba = (1 - u) * softmax(0.8 * np.log(problem.proba), axis=1) + u / 3
-    together = mixed.prior.co_occurrence[:12].reshape(3, 4)
+    together = found[:12].reshape(3, 4)
     off = ~np.eye(3, dtype=bool)
     expected = (proba.T @ proba)[off]
     assert_allclose(together[:, :-1][off] / expected, together[0, 1] / expected[0], rtol=1e-9)
     assert not together[:, -1].any()
     assert not together.diagonal().any()
-    assert not mixed.prior.co_occurrence[12:].any()
+    assert not found[12:].any()

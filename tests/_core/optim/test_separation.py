@@ -79,3 +79,22 @@ def test_an_offset_common_to_all_scores_does_not_count():
             Objective(Likelihood(rows, structure), no_penalty(4)), structure.pack(np.eye(4, 5))
         )
         assert found.loss < 1e-3
+
+
+@pytest.mark.parametrize("structure", [Full(4, 4), Full(4, 3), Diagonal(4)], ids=repr)
+def test_a_class_without_rows_is_seen_at_once(structure, monkeypatch):
+    """No search is needed to know that the lower its intercept is, the better."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(200, 4))
+    labels = rng.choice([0, 1, 3], size=200)
+    objective = objective_of(logits, labels, structure)
+    start = structure.pack(np.eye(4, 5))
+    test = SeparationTest(objective)
+    searched = minimise(objective, start, tol=1e-12, max_iter=100, separation=test)
+    assert searched.status is Status.SEPARATED
+    # Whoever asks for a search now fails.
+    monkeypatch.setattr("dircal._core.optim.separation.SeparationTest", None)
+    found = answer(objective, start)
+    assert found.status is Status.SEPARATED
+    intercepts = structure.unpack(found.params)[:, -1]
+    assert intercepts.argmin() == 2
