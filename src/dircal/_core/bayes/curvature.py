@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._typing import FloatArray, IntArray
@@ -23,7 +24,9 @@ STRENGTH = 2.0
 """Strength a of the prior of the precisions: it gives way to a few dozen entries that the rows
 determine, and holds where they determine next to none."""
 # With the curvature held, rounds cost little.
-_ROUNDS = 100
+_ROUNDS = 50
+# A leap is no longer than so many steps.
+_LONGEST_LEAP = 8.0
 
 
 def log_hyperprior(precisions: FloatArray, mode: FloatArray) -> float:
@@ -87,21 +90,47 @@ class Curvature:
         return gained + log_hyperprior(precisions, self.prior.mode)
 
     def best_precisions(self, start: FloatArray, power: float, tolerance: float) -> FloatArray:
-        """The fixed point (g,)."""
+        """The fixed point (g,).
+
+        Plain rounds draw near it slowly, and all in one direction. So after every two of them goes
+        a leap as far as their change foretells (SQUAREM; Varadhan and Roland, 2008), unless the
+        curvature is estimated: there nothing is known so well that it should be followed far.
+        """
         relative = self.prior.relative_precisions(power)
-        precisions, mode = start, self.prior.mode
         # Estimates are scaled so that they are right where the optimum is known.
         known, found = self.prior.sums(relative * self.theta**2), self._squares(relative)
         scale = known / np.where(found > 0.0, found, 1.0)
-        for _ in range(_ROUNDS):
+        more = 2.0 * STRENGTH / self.prior.mode
+
+        def following(precisions: FloatArray) -> FloatArray:
             at = self._look(precisions, relative)
-            best = (at.effective_dof + 2.0 * STRENGTH) / (
-                scale * at.squares + 2.0 * STRENGTH / mode
-            )
-            last, precisions = precisions, np.maximum(best, self.least)
-            if np.abs(np.log(precisions / last)).max() <= tolerance:
-                break
-        return precisions
+            best = (at.effective_dof + 2.0 * STRENGTH) / (scale * at.squares + more)
+            return np.maximum(best, self.least)
+
+        longest = _LONGEST_LEAP if self._is_whole else 1.0
+        precisions = start
+        for _ in range(_ROUNDS):
+            second = following(precisions)
+            first_step = np.log(second / precisions)
+            if np.abs(first_step).max() <= tolerance:
+                return second
+            third = following(second)
+            step = np.log(third / second)
+            if np.abs(step).max() <= tolerance:
+                return third
+            bend = step - first_step
+            size = float(np.linalg.norm(bend))
+            leap = float(np.linalg.norm(first_step)) / size if size > 0.0 else 1.0
+            leap = min(max(leap, 1.0), longest)
+            # With a leap of one this is the third again.
+            further = precisions * np.exp(2.0 * leap * first_step + leap**2 * bend)
+            precisions = np.maximum(further, self.least)
+        return third
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the blocks are the whole truth."""
+        return self.blocks[0].share == 1.0
 
     @cached_property
     def _pulls(self) -> list[FloatArray]:
@@ -140,7 +169,7 @@ class Curvature:
         for part, pull, counts, scale in zip(
             self.blocks, self._pulls, self._counts, self._scales, strict=True
         ):
-            inverse = np.linalg.inv(self._system(part, weights))
+            inverse = np.array([_inverse(block) for block in self._system(part, weights)])
             moved = np.einsum("cij,cj->ci", inverse, pull)
             variances = np.diagonal(inverse, axis1=1, axis2=2) * weights[part.places]
             known = 1.0 - self._by_group(part, variances) / np.maximum(counts, 1.0)
@@ -163,6 +192,17 @@ class Curvature:
         group = self.prior.group[part.places]
         sums = np.bincount(group.ravel(), values.ravel(), len(self.prior.names))
         return sums.astype(np.float64, copy=False)
+
+
+def _inverse(block: FloatArray) -> FloatArray:
+    """That of a positive definite matrix; of one that rounding has made another, as it comes."""
+    factor, failed = dpotrf(block, lower=1, clean=0)
+    if failed:
+        return np.linalg.inv(block).astype(np.float64, copy=False)
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
+    inverse: FloatArray = np.tril(lower)
+    inverse += np.tril(lower, -1).T
+    return inverse
 
 
 @dataclass(frozen=True)
