@@ -151,10 +151,10 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     fixed point :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0)`;
     :math:`\gamma_g` is the number of parameters that the rows determine. The rest is a weak prior
     of the precisions around :math:`\alpha^0 = (k, k(k-1), k, 1, 8, 8k)`, worth 2a = 4 parameters.
-    There is a second, narrow prior around ten times :math:`\alpha^0`, and parameters are the means
-    of both, weighted by evidence: few rows cannot tell how far a map may go. Precisions are those
-    of the weightier. Up to 25 classes :math:`\gamma` is exact; beyond, blocks of the Hessian that
-    belong to 16 of the classes stand for all.
+    There is a second, narrow prior around ten times :math:`\alpha^0`, three times as probable at
+    first, and parameters are the means of both, weighted by evidence: few rows cannot tell how far
+    a map may go. Precisions are those of the weightier. Up to 25 classes :math:`\gamma` is exact;
+    beyond, blocks of the Hessian that belong to 4 to 16 of the classes stand for all.
 
     Scores that hardly differ within a row, or that point away from the labels so that the best
     temperature :math:`t^*` grows without bound, would be wiped out by the mixture. So
