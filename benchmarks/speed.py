@@ -6,7 +6,12 @@ is 0 also where a target is missed; the last line says so.
 
 from collections.abc import Callable
 
-from _bayesian import few_classes_against_odir, many_classes_against_odir
+from _bayesian import (
+    curves_against_none,
+    curves_against_sms,
+    few_classes_against_odir,
+    many_classes_against_odir,
+)
 from _dirichlet import l2_against_sklearn, odir_against_newton
 from _one_vs_rest import one_vs_rest_against_isotonic
 from _others import import_against_sklearn, predict_against_arithmetic
@@ -31,6 +36,8 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     odir_against_newton,
     few_classes_against_odir,
     many_classes_against_odir,
+    curves_against_none,
+    curves_against_sms,
     few_classes_against_sms,
     grids_against_one_fit,
     one_vs_rest_against_isotonic,
