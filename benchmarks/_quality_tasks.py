@@ -94,6 +94,9 @@ def _networks() -> Iterator[Task]:
                 test = _proba(stored["test_logits"], logits=True), stored["test_labels"]
             else:
                 logits = "logits" in stored
+                if not logits and "probs" not in stored:
+                    # Labels alone are no classifier.
+                    continue
                 proba = _proba(stored["logits" if logits else "probs"], logits=logits)
                 order = np.random.default_rng(_SEED).permutation(len(proba))
                 proba, labels = proba[order], stored["labels"][order]
