@@ -35,7 +35,13 @@ from dircal.validation._labels import (
     observed_classes,
     plain_labels_advice,
 )
-from dircal.validation._names import label_text, like_labels, match_exactly, match_names
+from dircal.validation._names import (
+    find_columns,
+    label_text,
+    like_labels,
+    match_exactly,
+    match_names,
+)
 from dircal.validation._numbers import check_integer, check_number, check_option
 from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import BINARY
@@ -70,6 +76,7 @@ __all__ = [
     "check_weight",
     "class_indices",
     "classes_of_columns",
+    "find_columns",
     "label_text",
     "like_labels",
     "match_exactly",
