@@ -43,7 +43,7 @@ from dircal.validation._names import (
     match_names,
 )
 from dircal.validation._numbers import check_integer, check_number, check_option
-from dircal.validation._order import warn_of_order
+from dircal.validation._order import order_in_doubt, warn_of_order
 from dircal.validation._two_classes import BINARY
 
 __all__ = [
@@ -82,6 +82,7 @@ __all__ = [
     "match_exactly",
     "match_names",
     "observed_classes",
+    "order_in_doubt",
     "plain_labels_advice",
     "show",
     "warn_of_order",
