@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from dircal import IdentityCalibrator, Report
+from dircal.exceptions import ColumnOrderWarning
 from dircal.report._verdict import judge
 
 
@@ -118,3 +121,20 @@ def test_few_rows_and_absent_classes_are_said(verdict_of, report):
     assert verdict_of().cautions == ()
     weighted = " ".join(verdict_of(data=replace(data, weight=40.0)).cautions)
     assert "40 rows are few: the numbers are rough" in weighted
+
+
+def test_columns_in_another_order_are_said_on_the_page(make_problem):
+    """Who is handed the page has not seen the warning."""
+    problem = make_problem(0, n=200)
+    y = np.array(["low", "mid", "top"])[problem.y]
+    with pytest.warns(ColumnOrderWarning):
+        report = Report.from_predictions(
+            y,
+            problem.proba[:, [2, 0, 1]],
+            calibrators=IdentityCalibrator(),
+            class_names={"low": "L", "mid": "M", "top": "T"},
+            n_resamples=100,
+        )
+    assert (
+        "another order of the columns far better: T, L, M. If" in report.summary.verdict.cautions[0]
+    )

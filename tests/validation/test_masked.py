@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dircal import HistogramCalibrator, TemperatureScaling
+from dircal.exceptions import ColumnOrderWarning
 
 INF = np.inf
 Z = np.array([[2.0, 0.0, -1.0], [0.0, 1.0, -INF], [-1.0, -INF, 2.0], [0.5, 1.0, -0.5]])
@@ -43,6 +44,22 @@ def test_a_label_on_a_masked_class_is_refused():
         scaling.fit(Z, Y)
     # Rows of weight zero count for nothing.
     scaling.fit(Z, Y, sample_weight=[1, 0, 1, 1])
+
+
+def test_masks_in_another_order_of_the_columns_are_told_as_such(make_problem):
+    """Labels fall on masked classes because they are taken for other columns: both are said."""
+    problem = make_problem(0, n=400, k=3)
+    logits = np.log(problem.proba**3)
+    lowest = logits.argmin(axis=1)
+    masked = lowest != problem.y
+    logits[np.flatnonzero(masked), lowest[masked]] = -INF
+    y = np.array(["low", "mid", "top"])[problem.y]
+    scaling = TemperatureScaling(input_scale="logit", classes=["top", "low", "mid"])
+    with (
+        pytest.warns(ColumnOrderWarning, match=r"pass `classes=\['low', 'mid', 'top'\]`"),
+        pytest.raises(ValueError, match=r"masks this class.*order of the columns"),
+    ):
+        scaling.fit(logits, y)
 
 
 def test_rows_that_cannot_be_counted_may_hold_anything():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from dircal import IdentityCalibrator, IsotonicCalibrator, TemperatureScaling, metrics
-from dircal.validation import like_labels, match_names
+from dircal.validation import find_columns, like_labels, match_names
 
 NUMERALS = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"]
 
@@ -61,6 +61,19 @@ def test_ways_to_be_called_after_labels():
     assert match_names(texts("p_A", "p_a"), texts("a", "A")).tolist() == ["A", "a"]
     assert match_names(texts("A", "a"), texts("a", "b")) is None
     assert match_names(texts("p_a", "q_b"), texts("a", "b")) is None
+
+
+def test_columns_among_others():
+    labels = texts("i", "ii", "v")
+    assert find_columns(["id", "p_v", "p_i", "p_ii"], labels) == [2, 3, 1]
+    assert find_columns([" V", "I ", "weight", "ii"], labels) == [1, 3, 0]
+    assert find_columns(["x1", "x0", "x10"], np.arange(2)) == [1, 0]
+    # Some label has no column, and there are two to choose from.
+    assert find_columns(["id", "p_v", "p_i"], labels) is None
+    assert find_columns(["p_a", "p_b", "q_a", "q_b"], texts("a", "b")) is None
+    assert find_columns(["P_A", "p_a", "p_b", "P_B"], texts("a", "b")) == [1, 2]
+    assert find_columns(["A", "A ", "B"], texts("a", "b")) is None
+    assert find_columns(["x10", "x11"], np.arange(2)) is None
 
 
 def test_absent_classes_with_an_affix():

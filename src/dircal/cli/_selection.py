@@ -9,7 +9,14 @@ import numpy as np
 
 from dircal._typing import LabelArray
 from dircal.cli.tables import AbstractTable
-from dircal.validation import label_text, like_labels, match_exactly, match_names, show
+from dircal.validation import (
+    find_columns,
+    label_text,
+    like_labels,
+    match_exactly,
+    match_names,
+    show,
+)
 
 __all__ = ["ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
 
@@ -67,8 +74,7 @@ def columns_of_classes(
                 f"{str(table.path)!r}: the only label is {wanted.tolist()[0]!r}. Name those that "
                 "do not occur as well: --classes."
             )
-        positions = [_column_of(table, candidates, label, wanted) for label in wanted.tolist()]
-        return ClassColumns(positions, wanted)
+        return ClassColumns(_columns_after(table, candidates, wanted), wanted)
     if "*" in columns:
         return _by_pattern(table, candidates, columns, given, labels)
     return _by_name_or_order(table, _columns_called(table, columns), given, labels)
@@ -87,6 +93,9 @@ def columns_of_map(table: AbstractTable, columns: str | None, calibrator: Any) -
         for known in (fitted, names):
             if all(table.names.count(name) == 1 for name in known):
                 return [table.names.index(name) for name in known]
+        near = find_columns(table.names, labels) if _near_will_do(labels, fitted_on) else None
+        if near is not None:
+            return near
         raise ValueError(
             f"{str(table.path)!r} lacks columns that the map reads: {_list(fitted)}. "
             f"{_its_columns(table)} Name them with --columns, in this order, or as a pattern such "
@@ -102,6 +111,17 @@ def columns_of_map(table: AbstractTable, columns: str | None, calibrator: Any) -
         found = _by_name_or_order(table, positions, None, labels)
     place = {label: i for i, label in zip(found.positions, found.classes.tolist(), strict=True)}
     return [place[label] for label in labels.tolist()]
+
+
+def _near_will_do(labels: LabelArray, fitted_on: LabelArray | None) -> bool:
+    """Whether a map may go by names that are like labels: not where those of its fit were not.
+
+    One label alone is part of too many names.
+    """
+    if fitted_on is None or len(labels) == 1:
+        return len(labels) > 1
+    then = match_names(fitted_on, labels)
+    return then is not None and np.array_equal(then, labels)
 
 
 def _of_right_number(table: AbstractTable, positions: list[int], labels: LabelArray) -> list[int]:
@@ -181,6 +201,18 @@ def _by_pattern(
     if given is not None:
         return ClassColumns([stems[label_text(label)] for label in given.tolist()], given)
     return ClassColumns(list(stems.values()), _as_typed(list(stems), labels))
+
+
+def _columns_after(
+    table: AbstractTable, candidates: Sequence[int], wanted: LabelArray
+) -> list[int]:
+    """Columns called like the labels, or else the only ones that nearly are."""
+    names = [table.names[i] for i in candidates]
+    if not {*names}.issuperset(map(label_text, wanted.tolist())):
+        near = find_columns(names, wanted)
+        if near is not None:
+            return [candidates[i] for i in near]
+    return [_column_of(table, candidates, label, wanted) for label in wanted.tolist()]
 
 
 def _column_of(

@@ -17,6 +17,7 @@ from dircal._version import __version__
 from dircal.report._diagrams import BINS
 from dircal.report._summary import DataSummary, Method, Settings
 from dircal.report._task import LEVEL, Task
+from dircal.validation import order_in_doubt
 
 __all__ = ["summarise_data", "summarise_settings"]
 
@@ -28,12 +29,15 @@ def summarise_data(task: Task) -> DataSummary:
     used = data.labels if weight is None else data.labels[weight > 0]
     present = np.bincount(used, minlength=len(names)) > 0
     scored = np.bincount(data.labels[task.rows], minlength=len(names))
+    better = order_in_doubt(data, task.request.input_scale)
+    name_of = dict(zip(data.classes.tolist(), names, strict=True))
     return DataSummary(
         task.request.source,
         len(data.labels),
         len(task.rows),
         len(names),
         tuple(name for name, there in zip(names, present, strict=True) if not there),
+        () if better is None else tuple(name_of[label] for label in better.tolist()),
         names[scored.argmax()],
         int(scored.max()),
         None if weight is None else float(weight.sum()),

@@ -190,13 +190,18 @@ class MapSummary:
 
 @dataclass(frozen=True)
 class DataSummary:
-    """The rows and their fingerprint; ``n_largest`` scored rows belong to the ``largest`` class."""
+    """The rows and their fingerprint; ``n_largest`` scored rows belong to the ``largest`` class.
+
+    ``better_order`` are the classes in an order of the columns that the labels fit far better; it
+    is empty where the order is not in doubt.
+    """
 
     source: str | None
     n_rows: int
     n_scored: int
     n_classes: int
     absent: tuple[str, ...]
+    better_order: tuple[str, ...]
     largest: str
     n_largest: int
     weight: float | None

@@ -183,6 +183,13 @@ def _points(before: Method, after: Method, level: float) -> list[str]:
 def _cautions(methods: Sequence[Method], after: Method, data: DataSummary) -> list[str]:
     """What might mislead a reader."""
     found = []
+    if data.better_order:
+        more = "" if len(data.better_order) <= 10 else ", ..."
+        found.append(
+            "The labels fit another order of the columns far better: "
+            f"{', '.join(data.better_order[:10])}{more}. If the columns are in that order, this "
+            "page shows the mix-up and not the model."
+        )
     fitted = [one.name for one in methods if one.role == "fitted"]
     if fitted:
         found.append(

@@ -35,9 +35,15 @@ from dircal.validation._labels import (
     observed_classes,
     plain_labels_advice,
 )
-from dircal.validation._names import label_text, like_labels, match_exactly, match_names
+from dircal.validation._names import (
+    find_columns,
+    label_text,
+    like_labels,
+    match_exactly,
+    match_names,
+)
 from dircal.validation._numbers import check_integer, check_number, check_option
-from dircal.validation._order import warn_of_order
+from dircal.validation._order import order_in_doubt, warn_of_order
 from dircal.validation._two_classes import BINARY
 
 __all__ = [
@@ -70,11 +76,13 @@ __all__ = [
     "check_weight",
     "class_indices",
     "classes_of_columns",
+    "find_columns",
     "label_text",
     "like_labels",
     "match_exactly",
     "match_names",
     "observed_classes",
+    "order_in_doubt",
     "plain_labels_advice",
     "show",
     "warn_of_order",

@@ -67,9 +67,10 @@ def check_fit(
     With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
     """
     data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    # First, since columns in another order also mask labels.
+    warn_of_order(data, input_scale, arguments)
     if input_scale == "logit":
         check_labels_left(data, arguments)
-    warn_of_order(data, input_scale, arguments)
     return data
 
 

@@ -66,7 +66,7 @@ def check_labels_left(data: LabelledScores, arguments: Arguments) -> None:
             raise ValueError(
                 f"`{arguments.labels}` holds {label!r} for {arguments.row(part.start + i)}, where "
                 f"`{arguments.scores}` masks this class with a logit of -inf. No map can give it a "
-                "probability: repair the mask or the label, or leave the row out. If these are "
-                "logarithms of probabilities with zeros, pass the probabilities, whose zeros are "
-                "clipped."
+                "probability: repair the mask, the label or the order of the columns, or leave the "
+                "row out. If these are logarithms of probabilities with zeros, pass the "
+                "probabilities, whose zeros are clipped."
             )

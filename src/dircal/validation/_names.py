@@ -1,13 +1,20 @@
 """Columns that are called after labels: exactly, or but for case, blanks and a common affix."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from dircal._typing import LabelArray
 
-__all__ = ["label_text", "like_labels", "match_exactly", "match_names", "match_with_absent"]
+__all__ = [
+    "find_columns",
+    "label_text",
+    "like_labels",
+    "match_exactly",
+    "match_names",
+    "match_with_absent",
+]
 
 
 def _as_written(text: str) -> str:
@@ -75,6 +82,30 @@ def match_with_absent(names: LabelArray, observed: LabelArray) -> LabelArray | N
     return None
 
 
+def find_columns(names: Sequence[str], labels: LabelArray) -> list[int] | None:
+    """Columns of a table that are called after the labels, in their order; others may be there.
+
+    None where some label has no column, and where there is a choice: 'p_a' and 'p_b' beside 'q_a'
+    and 'q_b'. For tables of scores alone there is `match_names`.
+    """
+    for form in _FORMS:
+        columns = [form(name) for name in names]
+        texts = [form(label_text(label)) for label in labels.tolist()]
+        if len({*texts}) < len(texts):
+            continue
+        n_called, found = Counter(columns), []
+        affixes = {around for column in columns for around in _around(column, max(texts, key=len))}
+        for before, after in affixes:
+            called = [before + text + after for text in texts]
+            apart = all(_apart(before, text, after) for text in texts)
+            if apart and all(name in n_called for name in called):
+                found.append(called)
+        if found:
+            clear = len(found) == 1 and all(n_called[name] == 1 for name in found[0])
+            return [columns.index(name) for name in found[0]] if clear else None
+    return None
+
+
 def like_labels(names: LabelArray, labels: LabelArray) -> list[int]:
     """Which columns seem to be called after labels; none, or some whose rest is then a riddle.
 
@@ -88,12 +119,9 @@ def like_labels(names: LabelArray, labels: LabelArray) -> list[int]:
     found: dict[tuple[str, str], set[int]] = defaultdict(set)
     for i, column in enumerate(columns):
         for text in texts:
-            start = column.find(text)
-            while start >= 0:
-                before, after = column[:start], column[start + len(text) :]
+            for before, after in _around(column, text):
                 if _apart(before, text, after):
                     found[before, after].add(i)
-                start = column.find(text, start + 1)
     most = max(found.values(), key=len, default=set())
     return sorted(most) if len(most) > 1 else []
 
@@ -134,7 +162,7 @@ def _affixes(columns: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[in
         return
     before, after = _n_in_common(columns), _n_in_common([column[::-1] for column in columns])
     longest = max(labels, key=len)
-    for affix in sorted({*_around(columns, longest, before, after)}):
+    for affix in sorted({*_affixes_around(columns, longest, before, after)}):
         stems = [_cut(column, affix) for column in columns]
         apart = all(
             _apart(column[: affix[0]], stem, column[len(column) - affix[1] :])
@@ -144,7 +172,15 @@ def _affixes(columns: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[in
             yield affix
 
 
-def _around(
+def _around(column: str, text: str) -> Iterator[tuple[str, str]]:
+    """What stands before and after a text, wherever it occurs in the name of a column."""
+    start = column.find(text)
+    while start >= 0:
+        yield column[:start], column[start + len(text) :]
+        start = column.find(text, start + 1)
+
+
+def _affixes_around(
     columns: Sequence[str], label: str, longest_before: int, longest_after: int
 ) -> Iterator[tuple[int, int]]:
     """What may stand before and after a label in some column."""

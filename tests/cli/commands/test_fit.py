@@ -186,6 +186,38 @@ def test_columns_that_are_nearly_called_like_the_labels(run, write_csv, animals)
     assert "seem to be named after the labels" in said.stderr
 
 
+@pytest.mark.parametrize("rename", ["proba_{}".format, "{} (%)".format, str.upper, " {}".format])
+def test_columns_that_are_nearly_called_like_the_labels_need_no_option(
+    run, write_csv, animals, rename
+):
+    proba, _ = animals
+    options = ("--label", "y", "--calibrator", "temperature")
+    write_csv("exact.csv")
+    run("fit", "exact.csv", *options, "-o", "exact.json")
+    columns = [rename(name) for name in ("cow", "ant", "bee")]
+    write_csv("near.csv", columns=columns, scores=proba[:, [2, 0, 1]])
+    assert f"{rename('cow')} = cow" in run("fit", "near.csv", *options, "-o", "near.json").stdout
+    found = [
+        json.loads(run("evaluate", name, "--label", "y", "--resamples", 100, "--json").stdout)
+        for name in ("exact.csv", "near.csv")
+    ]
+    assert found[0]["measures"] == found[1]["measures"]
+    # A map that was fitted on one reads the other.
+    for fitted in ("exact", "near"):
+        run("apply", f"{fitted}.json", "near.csv", "-o", f"by_{fitted}.csv")
+    assert Path("by_near.csv").read_bytes() == Path("by_exact.csv").read_bytes()
+
+
+def test_several_sets_of_columns_are_a_choice(run, write_csv, animals):
+    proba, _ = animals
+    columns = [f"{part}_{name}" for part in "pq" for name in ("ant", "bee", "cow")]
+    write_csv(columns=columns, scores=np.hstack([proba, proba]))
+    options = ("--label", "y", "-o", "map.json")
+    said = run("fit", "p.csv", *options, code=2).stderr
+    assert "no column is called 'ant'" in said
+    assert "--columns 'prob_*'" in said
+
+
 @pytest.mark.parametrize("command", ["fit", "evaluate", "compare", "report"])
 def test_columns_in_another_order_are_told_once(run, write_csv, animals, command):
     proba, _ = animals
