@@ -22,6 +22,7 @@ __all__ = [
     "check_target",
     "no_temporary_room",
     "remove_abandoned",
+    "temporary_folder",
     "whole_file",
     "write_whole",
 ]
@@ -179,8 +180,28 @@ def remove_abandoned(folder: Path) -> None:
             if owner is None:
                 continue
             with suppress(OSError):
-                if entry.is_file(follow_symlinks=False) and _is_abandoned(entry, *owner.groups()):
+                if entry.is_symlink() or not _is_abandoned(entry, *owner.groups()):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                elif entry.is_file(follow_symlinks=False):
                     Path(entry.path).unlink()
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder where the system has temporary files, for nobody else to read.
+
+    Those that killed processes have left there go first.
+    """
+    parent = Path(tempfile.gettempdir())
+    remove_abandoned(parent)
+    folder = parent / _temporary_name("folder")
+    folder.mkdir(0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temporary_name(name: str) -> str:

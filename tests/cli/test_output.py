@@ -138,6 +138,24 @@ class TestMinus:
         assert "where the output is written first (set TMPDIR to" in told
         assert "Nothing was written." in told
 
+    def test_what_the_killed_have_left_goes(self, run, fitted, tmp_path, monkeypatch):
+        if os.name == "nt":
+            pytest.skip("there are no signals on Windows")
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        code = (
+            "import os, signal; from pathlib import Path; from dircal.cli._output import *\n"
+            "with output_file(Path('-'), force=False) as file:\n"
+            "    file.write_text('half')\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        environment = os.environ | {"TMPDIR": str(temporary)}
+        subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+        assert len(list(temporary.iterdir())) == 1
+        monkeypatch.setattr("tempfile.tempdir", str(temporary))
+        run("apply", "map.json", "p.csv", "-o", "-")
+        assert list(temporary.iterdir()) == []
+
     def test_an_error_prints_nothing(self, run, fitted, tmp_path):
         (tmp_path / "bad.csv").write_text("ant,bee,cow\n0.2,0.3,0.5\n0.2,0.3,nan\n")
         assert run("apply", "map.json", "bad.csv", "-o", "-", code=2).stdout == ""

@@ -19,6 +19,11 @@ class Text(enum.StrEnum):
     B = "b"
 
 
+class PrintedText(str, enum.Enum):  # noqa: UP042 - it prints another text than it holds
+    A = "a"
+    B = "b"
+
+
 class Number(enum.IntEnum):
     A = 1
     B = 2
@@ -78,6 +83,7 @@ PLAIN = {
     "np.float64": ([np.float64(1), np.float64(2)], [1.0, 2.0]),
     "np.bool": ([np.False_, np.True_], [False, True]),
     "StrEnum": ([Text.A, Text.B], ["a", "b"]),
+    "str and Enum": ([PrintedText.A, PrintedText.B], ["a", "b"]),
     "IntEnum": ([Number.A, Number.B], [1, 2]),
     "hostile str": ([HostileText("a"), HostileText("b")], ["a", "b"]),
     "hostile int": ([HostileNumber(1), HostileNumber(2)], [1, 2]),
@@ -138,6 +144,14 @@ def test_text_and_numbers_of_any_class(labels, plain, given, fit, tmp_path):
     again = dircal.load(tmp_path / "map.json")
     assert_exact(again.classes_.tolist(), plain)
     assert (again.predict(problem.proba) == calibrator.predict(problem.proba)).all()
+
+
+@pytest.mark.parametrize(("labels", "plain"), PLAIN.values(), ids=PLAIN)
+def test_lists_of_text_and_numbers(labels, plain, make_problem):
+    problem = make_problem(0, n=100, k=2)
+    y = [labels[i] for i in problem.y]
+    for options in ({}, {"classes": labels}, {"classes": tuple(labels)}):
+        assert TemperatureScaling(**options).fit(problem.proba, y).classes_.tolist() == plain
 
 
 @pytest.mark.parametrize(("labels", "text", "advice"), REFUSED.values(), ids=REFUSED)

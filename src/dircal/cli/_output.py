@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -13,7 +12,14 @@ from typing import Any
 import click
 import numpy as np
 
-from dircal._files import NO_ROOM, check_target, no_temporary_room, remove_abandoned, whole_file
+from dircal._files import (
+    NO_ROOM,
+    check_target,
+    no_temporary_room,
+    remove_abandoned,
+    temporary_folder,
+    whole_file,
+)
 from dircal._terminal import OBEYED, printable
 
 __all__ = [
@@ -72,8 +78,8 @@ def output_file(path: Path, *, force: bool) -> Iterator[Path]:
     What commands that were killed have left in its folder goes first: it may be large.
     """
     if is_stdout(path):
-        with tempfile.TemporaryDirectory(prefix="dircal-") as folder:
-            whole = Path(folder) / "output"
+        with temporary_folder() as folder:
+            whole = folder / "output"
             try:
                 with whole_file(whole) as temporary:
                     yield temporary

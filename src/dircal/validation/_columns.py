@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import LabelArray
+from dircal.validation._conversion import as_label_array
 from dircal.validation._names import (
     like_labels,
     match_exactly,
@@ -100,7 +101,7 @@ def _given_classes(
             f"`classes` must be a list or an array; got a {type(classes).__name__}. "
             "Pass the label of each column, in the order of the columns."
         )
-    given = np.asarray(list(classes))
+    given = as_label_array(list(classes))
     if given.ndim != 1 or len(np.unique(given)) != len(given):
         raise ValueError(
             f"`classes` must be distinct labels; got {show(given)}. "

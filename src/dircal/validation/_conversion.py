@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from dircal._typing import LabelArray
 
-__all__ = ["as_array", "category_order", "refuse_masked"]
+__all__ = ["as_array", "as_label_array", "category_order", "refuse_masked"]
 
 
 def as_array(value: Any) -> npt.NDArray[Any]:
@@ -28,6 +28,19 @@ def as_array(value: Any) -> npt.NDArray[Any]:
         except TypeError:
             return np.asarray(value.float().numpy())
     return np.asarray(value)
+
+
+def as_label_array(labels: Any) -> npt.NDArray[Any]:
+    """The same for labels, of which a text is what it holds, whatever its class prints.
+
+    Of a list NumPy would take what members of an enumeration print, cut to the length of what they
+    hold.
+    """
+    if isinstance(labels, list | tuple) and any(
+        isinstance(label, str) and type(label) not in (str, np.str_) for label in labels
+    ):
+        labels = [str.__str__(label) if isinstance(label, str) else label for label in labels]
+    return as_array(labels)
 
 
 def category_order(labels: Any) -> LabelArray | None:

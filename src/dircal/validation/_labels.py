@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.validation._columns import Arguments
-from dircal.validation._conversion import as_array, refuse_masked
+from dircal.validation._conversion import as_label_array, refuse_masked
 
 __all__ = [
     "as_labels",
@@ -80,7 +80,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 def _as_table(y: ArrayLike, name: str) -> npt.NDArray[Any]:
     try:
-        return as_array(y)
+        return as_label_array(y)
     except ValueError as error:  # lists of lists of different lengths
         raise ValueError(
             f"`{name}` must be one label for each row: {error}. {_SEVERAL_LABELS}"

@@ -92,6 +92,9 @@ def test_all_types_of_files(run, expected, animals, tmp_path):
     with np.load("more.npz") as arrays:
         assert_array_equal(arrays["probs"], proba)
         assert_array_equal(arrays["probs_calibrated"], expected)
+    again = ["more.npz", "--columns", "probs", "-o", "most.npz", "--suffix", "_calibrated"]
+    told = run("apply", "map.json", *again, code=2).stderr
+    assert "has an array called 'probs_calibrated' already" in told
     told = run("apply", "map.json", "p.npy", "-o", "more.npy", "--suffix", "_", code=2).stderr
     assert "an NPY file has no names" in told
 

@@ -180,10 +180,11 @@ def _added_names(
     if not prefix and not suffix:
         return None
     added = [f"{prefix}{name}{suffix}" for name in table.names_to_add(names)]
-    taken = [name for name in added if name in table.names]
+    taken = [name for name in added if table.has(name)]
     if taken:
+        what = "a column" if table.score_columns is None else "an array"
         raise ValueError(
-            f"{str(table.path)!r} has a column called {taken[0]!r} already. Choose another "
+            f"{str(table.path)!r} has {what} called {taken[0]!r} already. Choose another "
             "--prefix or --suffix."
         )
     return added

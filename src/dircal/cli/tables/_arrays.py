@@ -97,6 +97,10 @@ class ArrayTable(AbstractTable):
         del names
         return [self._name]
 
+    def has(self, name: str) -> bool:
+        # Other matrices are no columns, but have names as well.
+        return self._archive is not None and name in self._archive.arrays
+
     def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
         step = as_many_rows(self._scores.shape[1])
         others = {c: self._blocks(self._others[c], step) for c in columns if c in self._others}

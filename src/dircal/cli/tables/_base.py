@@ -123,6 +123,10 @@ class AbstractTable(AbstractContextManager[Any], ABC):
         """What new columns are called after, where these columns are changed."""
         return names
 
+    def has(self, name: str) -> bool:
+        """Whether something in the file is called so, and nothing new can be."""
+        return name in self.names
+
     def marks_after(self, change: Change) -> bytes:
         """The marks of a changed file, as text."""
         names = change.names or self.names_to_add([self.names[i] for i in change.columns])
