@@ -489,6 +489,22 @@ def test_relabelling_permutes_curves(k, make_problem):
     assert_allclose(other.curve_coef_, fitted.curve_coef_[order], atol=1e-4 if k > 25 else 1e-6)
 
 
+@pytest.mark.parametrize("n", [200, 2000])
+def test_ties_among_classes_are_settled_by_rows_not_by_their_order(n):
+    """Beyond 25 classes some stand for all, and hard votes make many of them alike."""
+    k, rng = 30, np.random.default_rng(3)
+    scores = rng.normal(size=(n, k))
+    y = (3.0 * scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    votes = np.eye(k)[scores.argmax(axis=1)]
+    calibrator = BayesianDirichletCalibrator(classes=range(k))
+    plain = calibrator.fit(votes, y).predict_proba(votes)
+    rows, order = rng.permutation(n), rng.permutation(k)
+    shuffled = calibrator.fit(votes[rows], y[rows]).predict_proba(votes)
+    assert_allclose(shuffled, plain, atol=1e-6)
+    relabelled = calibrator.fit(votes[:, order], np.argsort(order)[y])
+    assert_allclose(relabelled.predict_proba(votes[:, order]), plain[:, order], atol=1e-6)
+
+
 def test_two_classes_have_curves_of_one_log_odds(make_problem):
     problem = make_problem(0, n=300, k=2)
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
