@@ -37,7 +37,7 @@ from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import SUM_ROUNDING, TINY
 from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments
-from dircal._core.model.objective import Likelihood, Linearisation, Objective
+from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.optim.newton import Iteration, Solution, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
@@ -164,17 +164,19 @@ class EvidenceState:
     @cached_property
     def moments_of_centre(self) -> HessianMoments:
         """Moments of the rows around the temperature map."""
-        return self._around_centre.moments
+        return self._at_centre[0]
 
     @cached_property
-    def _around_centre(self) -> Linearisation:
-        return self.likelihood.linearise(self.centre, np.float64)
+    def _at_centre(self) -> tuple[HessianMoments, FloatArray]:
+        """Moments and gradient; the linearisation itself would hold all probabilities."""
+        around = self.likelihood.linearise(self.centre, np.float64)
+        return around.moments, around.at.gradient
 
     def _choose_classes(self) -> IntArray:
         """Classes whose blocks stand for all, whatever the order of rows and classes."""
-        mass = self.moments_of_centre.mass[: self.rows.n_classes]
-        squares = self._around_centre.at.gradient ** 2
-        pulls = np.bincount(self.structure.param_class, squares)[: len(mass)]
+        moments, gradient = self._at_centre
+        mass = moments.mass[: self.rows.n_classes]
+        pulls = np.bincount(self.structure.param_class, gradient**2)[: len(mass)]
         # Rounding would settle ties, which rows with few different scores have many of.
         return _spread_by_mass(mass * (1.0 + _OF_TIES * pulls / max(pulls.max(), TINY)))
 
