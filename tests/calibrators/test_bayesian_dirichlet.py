@@ -186,6 +186,16 @@ def test_few_rows_of_large_weight(seed, weight):
     assert -np.log(fitted.predict_proba(logits)[rows, y]).mean() < np.log(3.0)
 
 
+@pytest.mark.parametrize("weight", [1e4, 1e8])
+def test_rows_that_stand_for_thousands_converge(weight):
+    # Curves of two classes overlap so much that some have next to no curvature but the prior's.
+    rng = np.random.default_rng(80)
+    logits = rng.normal(scale=0.12, size=(363, 2)) + np.array([0.5, -0.5])
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    calibrator = BayesianDirichletCalibrator(input_scale="logit")
+    assert calibrator.fit(logits, y, np.full(363, weight)).n_iter_ < 50
+
+
 @pytest.mark.parametrize("prior", ["learned", "fixed"])
 def test_next_to_no_weight_says_next_to_nothing(prior, make_problem):
     problem = make_problem(0, n=50, k=3)

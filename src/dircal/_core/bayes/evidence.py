@@ -41,6 +41,7 @@ from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.optim.newton import Iteration, Solution, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
+from dircal._core.optim.steps import DAMPING
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
@@ -148,8 +149,9 @@ class EvidenceState:
         self.centre = prior.centre
         self.structure = prior.structure
         self.likelihood = Likelihood(rows, prior.structure)
-        # A factorisation of the Hessian loses as many more digits as it has rows.
-        rounding = SUM_ROUNDING * prior.structure.n_params
+        # A factorisation of the Hessian loses as many more digits as it has rows. And where Newton
+        # steps are damped by more than the curvature of the prior, they would never get there.
+        rounding = max(SUM_ROUNDING * prior.structure.n_params, DAMPING)
         self.least = rounding * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.path = PathSolver(self.likelihood, prior.centre, False, max(tol, _LOOSE), max_iter)
         if self.path.forms_hessian:
