@@ -23,8 +23,8 @@ class WithCurves(AbstractStep):
 
     with s in the curves normalised to log-probabilities, H their entropy divided by that of the
     uniform row, :math:`x_i` the log-odds of class i against the rest, and ``knots`` :math:`k_m`.
-    The map ``linear`` is one linear step. ``coefficients`` c (k, 2 + m) has a row for each class, or
-    one row (1, 2 + m) for all of them.
+    The map ``linear`` is one linear step. ``coefficients`` c (k, 2 + m) has a row for each class,
+    or one row (1, 2 + m) for all of them.
     """
 
     linear: CalibrationMap
