@@ -186,6 +186,16 @@ def test_few_rows_of_large_weight(seed, weight):
     assert -np.log(fitted.predict_proba(logits)[rows, y]).mean() < np.log(3.0)
 
 
+@pytest.mark.parametrize("weight", [1e4, 1e8])
+def test_rows_that_stand_for_thousands_converge(weight):
+    # Curves of two classes overlap so much that some have next to no curvature but the prior's.
+    rng = np.random.default_rng(80)
+    logits = rng.normal(scale=0.12, size=(363, 2)) + np.array([0.5, -0.5])
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    calibrator = BayesianDirichletCalibrator(input_scale="logit")
+    assert calibrator.fit(logits, y, np.full(363, weight)).n_iter_ < 50
+
+
 @pytest.mark.parametrize("prior", ["learned", "fixed"])
 def test_next_to_no_weight_says_next_to_nothing(prior, make_problem):
     problem = make_problem(0, n=50, k=3)
@@ -487,6 +497,22 @@ def test_relabelling_permutes_curves(k, make_problem):
         atol=1e-5 if k > 25 else 1e-7,
     )
     assert_allclose(other.curve_coef_, fitted.curve_coef_[order], atol=1e-4 if k > 25 else 1e-6)
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_ties_among_classes_are_settled_by_rows_not_by_their_order(n):
+    """Beyond 25 classes some stand for all, and hard votes make many of them alike."""
+    k, rng = 30, np.random.default_rng(3)
+    scores = rng.normal(size=(n, k))
+    y = (3.0 * scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    votes = np.eye(k)[scores.argmax(axis=1)]
+    calibrator = BayesianDirichletCalibrator(classes=range(k))
+    plain = calibrator.fit(votes, y).predict_proba(votes)
+    rows, order = rng.permutation(n), rng.permutation(k)
+    shuffled = calibrator.fit(votes[rows], y[rows]).predict_proba(votes)
+    assert_allclose(shuffled, plain, atol=1e-6)
+    relabelled = calibrator.fit(votes[:, order], np.argsort(order)[y])
+    assert_allclose(relabelled.predict_proba(votes[:, order]), plain[:, order], atol=1e-6)
 
 
 def test_two_classes_have_curves_of_one_log_odds(make_problem):

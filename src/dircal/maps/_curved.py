@@ -21,10 +21,10 @@ class WithCurves(AbstractStep):
     .. math:: z_i = (W s + b)_i + c_{i1} \frac{(s_i - \max s)^2}{10} + c_{i2} H s_i
         + \sum_m c_{i,m+2} \ln(1 + e^{x_i - k_m}),
 
-    with s normalised to log-probabilities, H their entropy divided by that of the uniform row,
-    :math:`x_i` the log-odds of class i against the rest, and ``knots`` :math:`k_m`. The map
-    ``linear`` is one linear step. ``coefficients`` c (k, 2 + m) has a row for each class, or one
-    row (1, 2 + m) for all of them.
+    with s in the curves normalised to log-probabilities, H their entropy divided by that of the
+    uniform row, :math:`x_i` the log-odds of class i against the rest, and ``knots`` :math:`k_m`.
+    The map ``linear`` is one linear step. ``coefficients`` c (k, 2 + m) has a row for each class,
+    or one row (1, 2 + m) for all of them.
     """
 
     linear: CalibrationMap

@@ -99,3 +99,10 @@ def test_equal_classes_make_blocks_exact():
             by_class.log_determinant(at, 0.0), exact.log_determinant(at, 0.0), rtol=1e-10
         )
         assert_allclose(by_class.effective_dof(at, 0.0), exact.effective_dof(at, 0.0), rtol=1e-10)
+
+
+def test_rounding_determines_no_less_than_nothing():
+    """A Hessian of rounding errors, and of single precision at that, may be anything."""
+    noise = -0.9 * np.diag(AT)
+    curvature = replace(WHOLE, blocks=(Blocks(noise[None], np.arange(P)[None]),))
+    assert_allclose(curvature.effective_dof(MODE, 0.5), 0.0)

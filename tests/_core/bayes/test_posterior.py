@@ -24,7 +24,7 @@ def naive(structure, scores, proba, covariance):
     spread = np.empty((K, M))
     for m in range(M):
         for i in range(K):
-            contrast = -proba[:, m] / (1.0 - proba[i, m])
+            contrast = -proba[:, m] / np.delete(proba[:, m], i).sum()
             contrast[i] = 1.0
             slope = contrast @ J[m]
             spread[i, m] = np.sqrt(slope @ covariance @ slope)
@@ -50,11 +50,14 @@ def test_a_whole_covariance(structure, scores):
     assert_allclose(found, naive(structure, scores, proba, covariance), rtol=1e-9)
 
 
+@pytest.mark.parametrize("lead", [0.0, 30.0, 400.0])
 @pytest.mark.parametrize("base", [Full(K, K), Diagonal(K)], ids=["full", "diagonal"])
-def test_low_rank(base):
-    proba = softmax(RNG.normal(size=(K, M)), axis=0)
-    weight = np.full(M, 1.0 / M)
-    moments = base.hessian_moments(proba, weight, PLAIN)
+def test_low_rank(base, lead):
+    """Also of a class beside which squares of the others underflow."""
+    logits = RNG.normal(size=(K, M))
+    moments = base.hessian_moments(softmax(logits, axis=0), np.full(M, 1.0 / M), PLAIN)
+    logits[1, ::2] += lead
+    proba = softmax(logits, axis=0)
     inverse = make_preconditioner(moments, base.param_class, np.full(base.n_params, 0.1))
     dense = np.array([inverse(e) for e in np.eye(base.n_params)])
     posterior = LowRankPosterior(inverse, 50.0)

@@ -171,7 +171,9 @@ class Curvature:
         ):
             inverse = np.array([_inverse(block) for block in self._system(part, weights)])
             moved = np.einsum("cij,cj->ci", inverse, pull)
+            # Rows only ever lower a variance; rounding may say otherwise.
             variances = np.diagonal(inverse, axis1=1, axis2=2) * weights[part.places]
+            variances = np.clip(variances, 0.0, 1.0)
             known = 1.0 - self._by_group(part, variances) / np.maximum(counts, 1.0)
             dof += np.where(counts > 0, part.share * self._sizes * known, 0.0)
             squares += self._by_group(part, relative[part.places] * moved**2)

@@ -34,13 +34,14 @@ from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Poste
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.bayes.sample import blocks_of_classes, hessian_of_shared
 from dircal._core.data.rows import Rows
-from dircal._core.data.simplex import SUM_ROUNDING
+from dircal._core.data.simplex import SUM_ROUNDING, TINY
 from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.optim.newton import Iteration, Solution, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
+from dircal._core.optim.steps import DAMPING
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
@@ -64,6 +65,8 @@ _ROUNDS_OF_ESTIMATES = 2
 _BLOCKS = 16
 _LEAST_BLOCKS = 4
 _ENTRIES_OF_BLOCKS = 1600
+# Masses that differ by less than this part count as the same, and pulls of labels tell.
+_OF_TIES = 1e-6
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
 _LOOSE_OF_ESTIMATES = 1e-5
@@ -146,8 +149,9 @@ class EvidenceState:
         self.centre = prior.centre
         self.structure = prior.structure
         self.likelihood = Likelihood(rows, prior.structure)
-        # A factorisation of the Hessian loses as many more digits as it has rows.
-        rounding = SUM_ROUNDING * prior.structure.n_params
+        # A factorisation of the Hessian loses as many more digits as it has rows. And where Newton
+        # steps are damped by more than the curvature of the prior, they would never get there.
+        rounding = max(SUM_ROUNDING * prior.structure.n_params, DAMPING)
         self.least = rounding * rows.total_weight * max(rows.largest, 1.0) ** 2
         self.path = PathSolver(self.likelihood, prior.centre, False, max(tol, _LOOSE), max_iter)
         if self.path.forms_hessian:
@@ -157,12 +161,26 @@ class EvidenceState:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
             self.n_rounds_of_powers, self.inside_tolerance = 1, _TOLERANCE_OF_ESTIMATES
             self.path.tol = max(tol, _LOOSE_OF_ESTIMATES)
-            self.chosen = _spread_by_mass(self.moments_of_centre.mass[: rows.n_classes])
+            self.chosen = self._choose_classes()
 
     @cached_property
     def moments_of_centre(self) -> HessianMoments:
         """Moments of the rows around the temperature map."""
-        return self.likelihood.linearise(self.centre, np.float64).moments
+        return self._at_centre[0]
+
+    @cached_property
+    def _at_centre(self) -> tuple[HessianMoments, FloatArray]:
+        """Moments and gradient; the linearisation itself would hold all probabilities."""
+        around = self.likelihood.linearise(self.centre, np.float64)
+        return around.moments, around.at.gradient
+
+    def _choose_classes(self) -> IntArray:
+        """Classes whose blocks stand for all, whatever the order of rows and classes."""
+        moments, gradient = self._at_centre
+        mass = moments.mass[: self.rows.n_classes]
+        pulls = np.bincount(self.structure.param_class, gradient**2)[: len(mass)]
+        # Rounding would settle ties, which rows with few different scores have many of.
+        return _spread_by_mass(mass * (1.0 + _OF_TIES * pulls / max(pulls.max(), TINY)))
 
     def learn(
         self,

@@ -107,6 +107,11 @@ class LowRankPosterior:
         own = self._sums(self.inverse.inverse, plain**2)
         means = self._sums(self.inverse.means, plain)
         coupling, rest = self.inverse.coupling, _rest(proba)
+        leading = proba.argmax(axis=0)[None]
+        contrast = -proba / np.take_along_axis(rest, leading, axis=0)
+        np.put_along_axis(contrast, leading, 1.0, axis=0)
+        # Beside a leading class the others may be next to nothing, and lost in these differences.
+        np.put_along_axis(rest, leading, 1.0, axis=0)
         # Sums over the other classes, each divided by what these have together.
         of_rest = rest_of_proba(proba**2 * own) / rest**2
         shares = proba * means
@@ -116,10 +121,17 @@ class LowRankPosterior:
         between = np.einsum("im,im->m", shares, coupled) - 2.0 * shares * others
         between -= each * shares**2
         known = each * means**2 - 2.0 * means * others / rest + between / rest**2
-        # Differences of large numbers are lost where one class has all the mass.
-        variance = np.clip(own + of_rest - known, 0.0, own + of_rest)
-        spread: FloatArray = np.sqrt(variance / self.n)
+        variance = own + of_rest - known
+        np.put_along_axis(variance, leading, self._variance(contrast, own, means), axis=0)
+        spread: FloatArray = np.sqrt(np.maximum(variance, 0.0) / self.n)
         return spread
+
+    def _variance(self, contrast: FloatArray, own: FloatArray, means: FloatArray) -> FloatArray:
+        """That of one contrast of the logits in each row, (1, m), n times as large."""
+        moved = contrast * means
+        known = np.einsum("im,im->m", moved, self.inverse.coupling @ moved)
+        variance: FloatArray = np.einsum("im,im,im->m", contrast, contrast, own) - known
+        return variance[None]
 
     def _sums(self, entries: FloatArray, scores: FloatArray) -> FloatArray:
         """Entries of each class times its scores and a one, (k, m)."""

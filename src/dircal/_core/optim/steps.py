@@ -16,6 +16,7 @@ from dircal._core.optim.precondition import Preconditioner, SharedPreconditioner
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
+    "DAMPING",
     "ConvexObjective",
     "LinearisedObjective",
     "NewtonCG",
@@ -30,9 +31,9 @@ __all__ = [
 # use the old one, and does so as long as predicted decreases fall by the factor.
 _NEAR = 1e-4
 _WORTH_KEEPING = 0.1
-# Levenberg damping of a Hessian with a unit diagonal: a direction that no row has, in which
-# gradient and curvature are rounding errors, gets no step. All others hardly notice.
-_DAMPING = 1e-10
+DAMPING = 1e-10
+"""Levenberg damping of a Hessian with a unit diagonal: a direction that no row has, in which
+gradient and curvature are rounding errors, gets no step. All others hardly notice."""
 # Curvature below this part of the largest is that of a probability that has underflown.
 _UNDERFLOWN = 1e-20
 # Preconditioned curvatures are about one: far less is a direction without any.
@@ -164,7 +165,7 @@ def factorise(objective: ConvexObjective, hessian: FloatArray) -> _Linear:
     curvatures = hessian.diagonal()
     scale = np.sqrt(np.maximum(curvatures, _UNDERFLOWN * curvatures.max()))
     scaled = hessian / scale / scale[:, None]
-    damping = _DAMPING
+    damping = DAMPING
     while True:
         try:
             factor = cho_factor(scaled + damping * np.eye(len(scale)), check_finite=False)
