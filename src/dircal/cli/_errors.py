@@ -2,19 +2,17 @@
 
 import io
 import os
-import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any
 
 import click
 
 from dircal._files import NO_ROOM, WrittenFiles
+from dircal._signals import requests_raise
 from dircal._terminal import printable
 
 __all__ = ["BAD_INPUT", "DEBUG", "GATE_FAILED", "AskedToEnd", "told"]
@@ -37,7 +35,7 @@ def told(context: click.Context | None = None) -> Iterator[None]:
     _write_any_character()
     with WrittenFiles() as written:
         try:
-            with _warnings_on_stderr(), _requests_interrupt():
+            with _warnings_on_stderr(), requests_raise(AskedToEnd):
                 yield
         except click.exceptions.Exit:
             raise
@@ -129,27 +127,3 @@ def _warnings_on_stderr() -> Iterator[None]:
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield
-
-
-@contextmanager
-def _requests_interrupt() -> Iterator[None]:
-    """Polite requests to end, and a terminal that is closed, clean up like Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    # What is ignored, as by nohup, stays so.
-    named = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    heard = [n for n in named if n and signal.getsignal(n) not in (signal.SIG_IGN, None)]
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        # They come in twos and threes, and the next must not disturb the cleaning up.
-        for one in heard:
-            signal.signal(one, signal.SIG_IGN)
-        raise AskedToEnd
-
-    before = {number: signal.signal(number, interrupt) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
