@@ -18,7 +18,7 @@ from dircal.selection._training import check_folds
 from dircal.validation import (
     FITTING,
     LabelledScores,
-    check_fold,
+    check_fit,
     classes_of_columns,
     observed_classes,
     show,
@@ -133,8 +133,15 @@ class ClassifierTask:
     ) -> LabelledScores:
         """Scores through the door; what was trained here knows the order of its columns."""
         weight = None if self.weight is None else self.weight[rows]
-        scale, arguments = self.calibrator.input_scale, self.calibrator._arguments
-        return check_fold(scores, self.labels[rows], weight, classes, scale, arguments)
+        return check_fit(
+            scores,
+            self.labels[rows],
+            weight,
+            classes=classes,
+            input_scale=self.calibrator.input_scale,
+            arguments=self.calibrator._arguments,
+            order_is_known=True,
+        )
 
     def _calibrate(self, data: LabelledScores) -> AbstractCalibrator:
         fitted: AbstractCalibrator = clone(self.calibrator)

@@ -37,7 +37,6 @@ from dircal.validation._two_classes import (
 __all__ = [
     "check_confidence",
     "check_fit",
-    "check_fold",
     "check_predictions",
     "check_probabilities",
     "check_scores",
@@ -61,14 +60,17 @@ def check_fit(
     classes: Iterable[Any] | None,
     input_scale: InputScale,
     arguments: Arguments = FITTING,
+    order_is_known: bool = False,
 ) -> LabelledScores:
     """Scores, labels and weights of a fit, with every column assigned to its class.
 
-    With ``arguments`` `BINARY` there are two classes, and one column may stand for both.
+    With ``arguments`` `BINARY` there are two classes, and one column may stand for both. What a
+    classifier gave that knows its columns is not judged: its ``order_is_known``.
     """
     data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
     # First, since columns in another order also mask labels.
-    warn_of_order(data, input_scale, arguments)
+    if not order_is_known:
+        warn_of_order(data, input_scale, arguments)
     if input_scale == "logit":
         check_labels_left(data, arguments)
     return data
@@ -92,21 +94,6 @@ def check_predictions(
     data = _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
     if not from_a_map:
         warn_of_order(data, input_scale, arguments)
-    return data
-
-
-def check_fold(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    sample_weight: ArrayLike | None,
-    classes: Iterable[Any] | None,
-    input_scale: InputScale,
-    arguments: Arguments,
-) -> LabelledScores:
-    """What a classifier gave to rows of a fit: it knows which of its columns is which."""
-    data = _check_labelled(scores, labels, sample_weight, classes, input_scale, arguments)
-    if input_scale == "logit":
-        check_labels_left(data, arguments)
     return data
 
 
