@@ -20,16 +20,6 @@ def rows_of(proba, y):
     return Rows(ArraySource(proba, y, None, READ))
 
 
-def zeros_problem():
-    """300 rows, 3 classes, a fifth of the entries exactly zero, some of them the true class."""
-    rng = np.random.default_rng(0)
-    proba = rng.dirichlet(np.ones(3), size=300)
-    y = np.array([rng.choice(3, p=row) for row in proba])
-    proba[rng.random(proba.shape) < 0.2] = 0.0
-    proba[proba.sum(axis=1) == 0.0] = 1.0
-    return proba / proba.sum(axis=1, keepdims=True), y
-
-
 def test_temperature_is_the_root_of_the_gradient(vectors):
     fit = fit_temperature(rows_of(vectors.proba, vectors.y), tol=1e-14, max_iter=50)
     # From mpmath with 40 digits: findroot of the derivative of the mean log-loss in 1/t.
@@ -72,8 +62,10 @@ def test_temperature_of_uniform_rows_is_one():
     assert fit.solution.status is Status.CONVERGED
 
 
-def test_temperature_with_zeros_on_the_true_class_is_huge_with_the_clip_of_the_paper():
-    proba, y = zeros_problem()
+def test_temperature_with_zeros_on_the_true_class_is_huge_with_the_clip_of_the_paper(
+    zeros_problem,
+):
+    proba, y = zeros_problem
     fit = fit_temperature(rows_of(proba, y).with_clip(TINY), tol=1e-12, max_iter=50)
     assert fit.solution.status is Status.CONVERGED
     assert 1.0 / fit.slope > 50.0

@@ -117,23 +117,28 @@ def rest_of_proba(block: FloatArray) -> FloatArray:
     return np.where(large, sums_of_columns(np.where(large, 0.0, block)), total - block)
 
 
-def rest_of_logits(block: FloatArray) -> FloatArray:
+def rest_of_logits(block: FloatArray, *, in_any_order: bool = True) -> FloatArray:
     """For each entry of ``block`` (k, m), the logarithm of the summed exponentials of the others.
 
     As in `rest_of_proba`, the entry that has more than half of the sum gets one of its own, which
-    does not underflow beside it. Exponentials are added from small to large: where logits tie, a
-    last digit that goes by the order of the classes would carry some rows over a step of a map.
-    Masked classes, -inf, add nothing; beside them alone the rest is -inf.
+    does not underflow beside it. To be the same ``in_any_order`` of the classes, exponentials are
+    added from small to large: where logits tie, a last digit that goes by the order would carry
+    some rows over a step of a map. What has no steps can do without sorting. Masked classes, -inf,
+    add nothing; beside them alone the rest is -inf.
     """
     top = block.max(axis=0)
     odds = np.exp(block - top)
-    total = sums_of_columns(np.sort(odds, axis=0))
+    sums = _sums_from_small_to_large if in_any_order else sums_of_columns
+    total = sums(odds)
     large = odds > 0.5 * total
     small = np.where(large, -np.inf, block)
     next_top = small.max(axis=0)
     finite_top = np.where(np.isneginf(next_top), 0.0, next_top)
     with np.errstate(divide="ignore"):
-        total_of_small = sums_of_columns(np.sort(np.exp(small - finite_top), axis=0))
-        of_large = finite_top + np.log(total_of_small)
+        of_large = finite_top + np.log(sums(np.exp(small - finite_top)))
     of_others: FloatArray = top + np.log(np.where(large, 1.0, total - odds))
     return np.where(large, of_large, of_others)
+
+
+def _sums_from_small_to_large(block: FloatArray) -> FloatArray:
+    return sums_of_columns(np.sort(block, axis=0))

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dircal._core.data.simplex import rest_of_logits
 from dircal._typing import FloatArray
 
 __all__ = ["GAP_SCALE", "KNOTS", "N_CURVATURES", "N_OWN_KNOTS", "N_STATISTICS", "curve_statistics"]
@@ -43,7 +44,7 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
     result[0] /= GAP_SCALE
     entropy = log_total - np.einsum("im,im->m", odds, gap) / total
     np.multiply(gap - log_total, entropy / np.log(len(scores)), out=result[1])
-    log_odds = gap - _log_of_others(gap, odds, total)
+    log_odds = gap - rest_of_logits(gap, in_any_order=False)
     large = log_odds > _LARGE
     some = bool(large.any())
     odds = np.exp(np.minimum(log_odds, _LARGE))
@@ -52,14 +53,3 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
         if some:
             hinge[large] = np.logaddexp(0.0, log_odds[large] - knot)
     return result
-
-
-def _log_of_others(gap: FloatArray, odds: FloatArray, total: FloatArray) -> FloatArray:
-    """As `rest_of_logits`, from the exponentials of ``gap`` and their sum."""
-    large = odds > 0.5 * total
-    small = np.where(large, -np.inf, gap)
-    next_top = small.max(axis=0)
-    of_large = next_top + np.log(np.exp(small - next_top).sum(axis=0))
-    others: FloatArray = np.log(np.where(large, 1.0, total - odds))
-    np.copyto(others, of_large, where=large)
-    return others
