@@ -148,5 +148,7 @@ class TestFullDevice:
     def test_an_error_that_cannot_be_told_is_no_gate_either(self, run):
         with FULL.open("wb") as device:
             command = [sys.executable, "-m", "dircal", "explain", "none.json"]
-            done = subprocess.run(command, stderr=device, stdout=device, check=False)
+            # With a buffer, as there is where nobody has forbidden it.
+            buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+            done = subprocess.run(command, stderr=device, stdout=device, check=False, env=buffered)
         assert done.returncode == 2

@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -47,7 +47,7 @@ def told(context: click.Context | None = None) -> Iterator[None]:
         except click.ClickException as error:
             _leave(context, error, error.format_message())
         except BrokenPipeError as error:
-            _forget_stdout()
+            _forget(sys.stdout)
             raise click.exceptions.Exit(_BROKEN_PIPE) from error
         except (KeyboardInterrupt, click.Abort) as error:
             _leave(context, error, f"Stopped; {_what_was_written(written)}.")
@@ -64,8 +64,10 @@ def _leave(context: click.Context | None, error: BaseException, message: str) ->
 
 def _tell(message: str) -> None:
     """One line on stderr, if anybody can be told."""
-    with suppress(OSError):
+    try:
         click.echo(printable(" ".join(message.split())), err=True)
+    except OSError:
+        _forget(sys.stderr)
 
 
 def _line_about(error: Exception, written: WrittenFiles) -> str:
@@ -77,7 +79,7 @@ def _line_about(error: Exception, written: WrittenFiles) -> str:
         end = f" {what[0].upper()}{what[1:]}."
         # Whatever else can be full is named by those who write to it.
         if error.filename is None and error.errno in NO_ROOM:
-            _forget_stdout()
+            _forget(sys.stdout)
             where = ": standard output, which is cut off"
             end = end if written.names() else ""
         return f"{error.strerror}{where}.{end}"
@@ -95,13 +97,13 @@ def _what_was_written(written: WrittenFiles) -> str:
     return f"{', '.join(map(repr, names))} {verb} written and whole"
 
 
-def _forget_stdout() -> None:
-    """What waits for a reader that is gone, or on a device that is full, goes nowhere.
+def _forget(stream: TextIO) -> None:
+    """What waits for a reader that is gone, or for a device that is full, goes nowhere.
 
     Otherwise Python would complain once more, and with another exit code, when it ends.
     """
     with suppress(OSError, AttributeError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _write_any_character() -> None:
