@@ -38,7 +38,7 @@ class Strengths:
 
     @classmethod
     def usual(cls, n: int, k: int) -> "Strengths":
-        """The defaults of `DirichletCalibrator` for n rows of k classes."""
+        """A fixed prior for n rows of k classes."""
         return cls((k * (k - 1)) ** 2 / n, k**2 / n)
 
 
@@ -106,7 +106,8 @@ def main() -> None:
     with torch.no_grad():
         logits = network(X_fit)
     strengths = Strengths.usual(len(y_fit), 10)
-    solver = DirichletCalibrator(input_scale="logit").fit(logits.numpy(), y_fit.numpy())
+    solver = DirichletCalibrator(lam=strengths.lam, mu=strengths.mu, input_scale="logit")
+    solver.fit(logits.numpy(), y_fit.numpy())
     best = float(objective(to_torch(solver), logits, y_fit, strengths).detach())
     model = calibrated_network(network, logits, y_fit)
     reached = fit_layer(model, X_fit, y_fit, strengths)

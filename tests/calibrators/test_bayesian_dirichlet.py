@@ -400,15 +400,17 @@ def test_explanations_tell_of_the_map(prior, make_problem):
         assert_allclose([after[j] for j in range(4)], proba.mean(axis=0), atol=1e-5)
 
 
-def test_better_than_default_dirichlet_where_rows_are_few(make_problem):
-    losses = {BayesianDirichletCalibrator: [], DirichletCalibrator: []}
+def test_better_than_moderate_strengths_where_rows_are_few(make_problem):
+    bayes = BayesianDirichletCalibrator(classes=range(8))
+    moderate = DirichletCalibrator(lam=(8 * 7) ** 2 / 100, mu=8**2 / 100, classes=range(8))
+    losses = {bayes: [], moderate: []}
     for seed in range(10):
         problem = make_problem(seed, n=1100, k=8)
-        for cls, found in losses.items():
-            fitted = cls(classes=range(8)).fit(problem.proba[:100], problem.y[:100])
+        for calibrator, found in losses.items():
+            fitted = calibrator.fit(problem.proba[:100], problem.y[:100])
             proba = fitted.predict_proba(problem.proba[100:])
             found.append(-np.log(proba[np.arange(1000), problem.y[100:]]).mean())
-    assert np.mean(losses[BayesianDirichletCalibrator]) < np.mean(losses[DirichletCalibrator])
+    assert np.mean(losses[bayes]) < np.mean(losses[moderate])
 
 
 def drawn(truth, seed):

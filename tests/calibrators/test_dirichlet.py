@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -71,23 +71,99 @@ def test_unpenalised_test_vectors(vectors, expected):
     assert loss == pytest.approx(expected["dirichlet_unregularised_logloss"], abs=1e-9)
 
 
-def test_default_strengths(vectors):
-    n, k = vectors.proba.shape
-    default = DirichletCalibrator().fit(vectors.proba, vectors.y)
-    written = DirichletCalibrator(lam=(k * (k - 1)) ** 2 / n, mu=k**2 / n)
-    assert_allclose(default.coef_, written.fit(vectors.proba, vectors.y).coef_, rtol=1e-10)
+def test_default_strengths_of_l2(vectors):
     for penalty in ("l2", "l2_reference"):
         default = DirichletCalibrator(penalty=penalty).fit(vectors.proba, vectors.y)
         written = DirichletCalibrator(penalty=penalty, lam=1e-3).fit(vectors.proba, vectors.y)
         assert_allclose(default.coef_, written.coef_, rtol=1e-10)
+        assert default.strengths_ == written.strengths_ == {"lam": 1e-3}
 
 
-def test_default_strengths_count_rows_by_their_weights(vectors):
-    heavy = DirichletCalibrator().fit(vectors.proba, vectors.y, np.full(len(vectors.y), 3.0))
-    copies = DirichletCalibrator().fit(np.tile(vectors.proba, (3, 1)), np.tile(vectors.y, 3))
-    plain = DirichletCalibrator().fit(vectors.proba, vectors.y)
-    assert_allclose(heavy.coef_, copies.coef_, atol=1e-8)
-    assert np.abs(heavy.coef_ - plain.coef_).max() > 1e-2
+class TestLearnedStrengths:
+    def test_the_map_is_the_optimum_of_the_formula(self, vectors):
+        fit = DirichletCalibrator().fit(vectors.proba, vectors.y)
+        k, strengths = 4, fit.strengths_
+        # Two fits tell the slope a: with it the gradient of the penalised loss is zero.
+        scores = np.log(vectors.proba.clip(fit.clip_))
+        proba = fit.predict_proba(vectors.proba)
+        residual = (proba - np.eye(k)[vectors.y]) / len(vectors.y)
+        of_matrix, of_intercepts = residual.T @ scores, residual.sum(axis=0)
+        off = ~np.eye(k, dtype=bool)
+        weight = 2.0 * strengths["lam"] / (k * (k - 1))
+        assert_allclose(of_matrix[off], -weight * fit.coef_[off], atol=1e-6)
+        assert_allclose(of_intercepts, -2.0 * strengths["mu"] / k * fit.intercept_, atol=1e-6)
+        slopes = fit.coef_.diagonal() + of_matrix.diagonal() * k / (2.0 * strengths["nu"])
+        assert_allclose(slopes, slopes[0], rtol=1e-4)
+
+    def test_evidence_is_largest_there(self, make_problem):
+        # Labels of a Dirichlet map whose strengths are known.
+        rng = np.random.default_rng(0)
+        q, k = rng.dirichlet(np.ones(4), size=20_000), 4
+        W = np.eye(k) + rng.normal(scale=0.3, size=(k, k)) * ~np.eye(k, dtype=bool)
+        logits = np.log(q) @ W.T + rng.normal(scale=0.5, size=k)
+        y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        strengths = DirichletCalibrator().fit(q, y).strengths_
+        # A precision of 1 / 0.3**2 is a weight of half of it over n.
+        precision = 2.0 * len(q) * strengths["lam"] / (k * (k - 1))
+        assert 0.5 < np.sqrt(1.0 / precision) / np.std(W[~np.eye(k, dtype=bool)]) < 2.0
+
+    def test_weights_count_as_copies(self, vectors):
+        heavy = DirichletCalibrator().fit(vectors.proba, vectors.y, np.full(len(vectors.y), 3.0))
+        copies = DirichletCalibrator().fit(np.tile(vectors.proba, (3, 1)), np.tile(vectors.y, 3))
+        plain = DirichletCalibrator().fit(vectors.proba, vectors.y)
+        assert_allclose(heavy.coef_, copies.coef_, atol=1e-6)
+        assert np.abs(heavy.coef_ - plain.coef_).max() > 1e-2
+
+    def test_one_that_is_given_stays(self, vectors):
+        fit = DirichletCalibrator(lam=3.0).fit(vectors.proba, vectors.y)
+        assert fit.strengths_["lam"] == 3.0
+        other = DirichletCalibrator(mu=0.7).fit(vectors.proba, vectors.y)
+        assert other.strengths_["mu"] == 0.7
+        assert other.strengths_["lam"] != fit.strengths_["lam"]
+        assert (
+            type(DirichletCalibrator(lam=3).fit(vectors.proba, vectors.y).strengths_["lam"])
+            is float
+        )
+        huge = DirichletCalibrator(lam=1e300).fit(vectors.proba, vectors.y)
+        assert np.isfinite(huge.strengths_["mu"])
+        both = DirichletCalibrator(lam=3.0, mu=0.7).fit(vectors.proba, vectors.y)
+        assert both.strengths_ == {"lam": 3.0, "mu": 0.7}
+
+    @pytest.mark.parametrize("k", [3, 30])
+    def test_few_rows_give_the_temperature_map(self, k, make_problem):
+        problem = make_problem(3, n=2050, k=k)
+        X, y = problem.proba[2000:], problem.y[2000:]
+        fit = DirichletCalibrator(classes=range(k)).fit(X, y)
+        scaling = TemperatureScaling(classes=range(k)).fit(X, y)
+        new, truth = problem.proba[:2000], problem.y[:2000]
+        assert log_loss(fit, new, truth) < 1.03 * log_loss(scaling, new, truth)
+
+    @pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
+    def test_scores_that_point_away_can_be_used(self):
+        rng = np.random.default_rng(0)
+        q = rng.dirichlet(np.ones(3), size=600)
+        y = (1.0 / q).argmax(axis=1)
+        fit = DirichletCalibrator().fit(q, y)
+        assert log_loss(fit, q, y) < 0.5
+
+    @pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
+    @pytest.mark.parametrize("size", [1e-2, 2e-5])
+    def test_scores_that_hardly_differ_can_be_used(self, size):
+        rng = np.random.default_rng(0)
+        sure = rng.normal(size=(1000, 3))
+        y = (2.0 * sure[:, [1, 2, 0]] + rng.gumbel(size=sure.shape)).argmax(axis=1)
+        flat = softmax(size * sure, axis=1)
+        usual = softmax(sure, axis=1)
+        loss = log_loss(DirichletCalibrator().fit(flat, y), flat, y)
+        assert loss < 1.05 * log_loss(DirichletCalibrator().fit(usual, y), usual, y)
+
+    def test_uniform_rows_and_huge_logits(self):
+        y = np.array([0, 1, 2, 0, 1, 0])
+        fit = DirichletCalibrator().fit(np.full((6, 3), 1 / 3), y)
+        assert_allclose(fit.predict_proba(np.full((1, 3), 1 / 3)).sum(), 1.0)
+        logits = 1e4 * np.eye(3)[y]
+        fit = DirichletCalibrator(input_scale="logit").fit(logits, y)
+        assert np.isfinite(fit.coef_).all()
 
 
 def test_two_classes_are_beta_calibration(vectors, expected):
@@ -171,8 +247,9 @@ def test_pitfall_of_exact_zeros(uci):
 def test_optimum_at_infinity_warns_and_says_what_to_do():
     proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
     with pytest.warns(ConvergenceWarning, match=r"no finite optimum.*penalty='l2'"):
-        fit = DirichletCalibrator().fit(proba, [0, 0, 1, 1])
+        fit = DirichletCalibrator(lam=1.0, mu=1.0).fit(proba, [0, 0, 1, 1])
     assert np.isfinite(fit.coef_).all()
+    DirichletCalibrator().fit(proba, [0, 0, 1, 1])  # strengths that are learned hold it
     DirichletCalibrator(penalty="l2").fit(proba, [0, 0, 1, 1])  # does not
 
 

@@ -206,7 +206,7 @@ def test_single_precision_where_the_map_is_undecided(scaled, k):
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_maps_that_bend_agree(k, scale, make_problem):
     """Own curves of classes, shared ones, and those of a diagonal matrix."""
-    problem = make_problem(0, n=600 if k < 100 else 450, k=k)
+    problem = make_problem(1, n=600 if k < 100 else 450, k=k)
     # Labels that a linear map cannot foretell.
     sure = problem.proba.max(axis=1) > 0.9
     y = np.where(sure, problem.proba.argmax(axis=1), problem.y)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling, VectorScaling
+from dircal import (
+    BayesianDirichletCalibrator,
+    DirichletCalibrator,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 
 NAMES = np.array(["ant", "bee", "cow", "dog", "eel", "fox", "gnu", "hen"])
 
@@ -85,6 +91,14 @@ def test_temperature_scaling_has_little_to_explain(make_problem):
     assert all(abs(pair.shift) < 1e-9 for pair in given.pairs)
     assert all(abs(effect.shift) < 1e-9 for effect in given.classes)
     assert given.sentences() == fitted.explain().sentences()
+
+
+def test_of_bayesian_maps_the_parameters_count_that_rows_determine(make_problem):
+    problem = make_problem(1, n=500, k=4)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    comparison = fitted.explain().comparison
+    assert comparison.additional_parameters == round(sum(fitted.effective_parameters_.values()))
+    assert "more than one temperature is needed" in str(fitted.explain())
 
 
 def test_vector_and_matrix_scaling_on_logits(make_problem):

@@ -346,11 +346,14 @@ def test_logits(problem):
 def test_the_default_is_the_automatic_choice(problem):
     report = Report.from_predictions(problem.y, problem.proba, **FAST)
     assert report.summary.chosen == "AutoCalibrator"
-    assert "chosen by AutoCalibrator" in report.summary.map.calibrator
     fitted = AutoCalibrator().fit(problem.proba, problem.y)
-    assert fitted.choice_ in report.summary.map.calibrator
+    name = type(fitted.calibrator_).__name__
+    assert report.summary.map.calibrator == f"{name}, by AutoCalibrator"
     page = Report.from_predictions(problem.y, problem.proba, calibrators=fitted, **FAST).to_html()
-    assert f"It chose {fitted.choice_}." in page
+    assert f"the most probable is the {fitted.choice_} one, with " in page
+    by_folds = AutoCalibrator(cv=3).fit(problem.proba, problem.y)
+    page = Report.from_predictions(problem.y, problem.proba, calibrators=by_folds, **FAST).to_html()
+    assert f"It chose {by_folds.choice_}." in page
 
 
 @pytest.mark.parametrize(

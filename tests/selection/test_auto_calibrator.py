@@ -20,7 +20,8 @@ from dircal import (
 from dircal.exceptions import ConvergenceWarning
 from dircal.metrics import log_loss
 
-ALL = [
+MAPS = ["identity", "temperature", "vector", "full", "curved"]
+BY_FOLDS = [
     "IdentityCalibrator",
     "TemperatureScaling",
     "VectorScaling",
@@ -36,48 +37,192 @@ def calibrated():
     return q, (q.cumsum(axis=1) > rng.random((2000, 1))).argmax(axis=1)
 
 
-def test_what_is_right_stays(calibrated):
+@pytest.mark.parametrize(("cv", "name"), [(None, "identity"), (5, "IdentityCalibrator")])
+def test_what_is_right_stays(cv, name, calibrated):
     q, y = calibrated
-    auto = AutoCalibrator().fit(q, y)
-    assert auto.choice_ == "IdentityCalibrator"
+    auto = AutoCalibrator(cv=cv).fit(q, y)
+    assert auto.choice_ == name
     assert_allclose(auto.predict_proba(q), q, rtol=1e-12)
     assert auto.probability_of_harm_ == 0.0
     for explanation in (auto.explain(), auto.explain(q)):
         assert explanation.sentences() == [str(explanation)]
         assert str(explanation).startswith("Nothing needed correcting")
-    with pytest.raises(ValueError, match="the choice was IdentityCalibrator"):
+    with pytest.raises(ValueError, match=f"the choice was {name}"):
         auto.canonical_parameters()
 
 
-def test_one_temperature_is_found(calibrated):
+@pytest.mark.parametrize(("cv", "name"), [(None, "temperature"), (5, "TemperatureScaling")])
+def test_one_temperature_is_found(cv, name, calibrated):
     q, y = calibrated
     sharp = q**2 / (q**2).sum(axis=1, keepdims=True)
-    auto = AutoCalibrator().fit(sharp, y)
-    assert auto.choice_ == "TemperatureScaling"
+    auto = AutoCalibrator(cv=cv).fit(sharp, y)
+    assert auto.choice_ == name
+    assert isinstance(auto.calibrator_, TemperatureScaling)
     assert abs(auto.calibrator_.temperature_ - 2.0) < 0.2
     assert auto.probability_of_harm_ < 1e-6
 
 
 @pytest.mark.filterwarnings("ignore::dircal.exceptions.ColumnOrderWarning")
-def test_confused_classes_take_the_full_map(calibrated):
+@pytest.mark.parametrize(("cv", "names"), [(None, MAPS[3:]), (5, BY_FOLDS[3:])])
+def test_confused_classes_take_the_full_map(cv, names, calibrated):
     q, y = calibrated
-    turned = AutoCalibrator().fit(q[:, [1, 0, 2, 3]], y)
-    assert turned.choice_ == "BayesianDirichletCalibrator"
+    turned = AutoCalibrator(cv=cv).fit(q[:, [1, 0, 2, 3]], y)
+    assert turned.choice_ in names
     assert turned.probability_of_harm_ < 1e-6
 
 
-def test_the_table_is_what_the_choice_was_made_by(calibrated):
+class TestByEvidence:
+    def test_the_table_is_what_the_average_was_made_by(self, calibrated):
+        q, y = calibrated
+        table = AutoCalibrator().fit(q[:150], y[:150]).table_
+        assert table["calibrator"] == MAPS
+        prior = np.array([0.01, 0.03, 0.03, 0.03, 0.9])
+        scores = np.array(table["log_evidence"]) + np.log(prior)
+        probability = np.exp(scores - scores.max())
+        assert_allclose(table["probability"], probability / probability.sum(), rtol=1e-9)
+        left_out = np.array(table["probability"]) * 20.0 < max(table["probability"][1:])
+        alone = table["probability"][0] > 0.5
+        assert table["left_out"] == ([False, *4 * [True]] if alone else [True, *left_out[1:]])
+        assert_allclose(table["log_loss"][0], log_loss(y[:150], q[:150]), rtol=1e-12)
+        assert_allclose(table["difference"], np.array(table["log_loss"]) - min(table["log_loss"]))
+        assert table["standard_error"][int(np.argmin(table["log_loss"]))] == 0.0
+        assert table["harm"][0] == 0.0
+        assert all(0.0 <= harm <= 1.0 for harm in table["harm"])
+
+    def test_evidence_of_a_temperature_is_an_integral(self, calibrated):
+        q, y = calibrated[0][:300] ** 1.5, calibrated[1][:300]
+        q /= q.sum(axis=1, keepdims=True)
+        table = AutoCalibrator().fit(q, y).table_
+        # Between identity and temperature the other maps play no part: 300 likelihoods by hand,
+        # times the logistic density of the logarithm of the slope, summed.
+        scale = np.log(2.0) / np.log(3.0)
+        u = np.linspace(-3.0, 2.0, 301)
+        tempered = [softmax(np.exp(each) * np.log(q), axis=1) for each in u]
+        likelihood = np.array([-300 * log_loss(y, proba) for proba in tempered])
+        prior = 1.0 / (4.0 * scale * np.cosh(u / (2.0 * scale)) ** 2)
+        integral = np.log(np.trapezoid(np.exp(likelihood - likelihood.max()) * prior, u))
+        assert_allclose(table["log_evidence"][0], -300 * log_loss(y, q), atol=1e-6)
+        # Laplace's approximation, and a mixture with the uniform of a tenth of a row.
+        assert_allclose(table["log_evidence"][1], integral + likelihood.max(), atol=0.1)
+
+    def test_the_average_lies_between_the_maps(self, calibrated):
+        q, y = calibrated[0][:80] ** 2.0, calibrated[1][:80]
+        q /= q.sum(axis=1, keepdims=True)
+        auto = AutoCalibrator().fit(q, y)
+        assert isinstance(auto.calibrator_, BayesianDirichletCalibrator)
+        probability = np.array(auto.table_["probability"])
+        assert (probability > 0.03).sum() >= 3
+        alone = BayesianDirichletCalibrator().fit(q, y)
+        # Only one of them has curves.
+        kept = np.where(auto.table_["left_out"], 0.0, probability)
+        share = kept[-1] / kept.sum()
+        assert_allclose(auto.calibrator_.curve_coef_, share * alone.curve_coef_, rtol=1e-6)
+
+    def test_without_curves_in_the_window_there_are_none(self, calibrated):
+        q, y = calibrated
+        # One class is favoured by a constant, which needs no curve.
+        odds = q * np.array([4.0, 1.0, 1.0, 1.0])
+        auto = AutoCalibrator().fit(odds / odds.sum(axis=1, keepdims=True), y)
+        if auto.table_["left_out"][-1]:
+            assert auto.calibrator_.curves == "none"
+            assert_allclose(auto.calibrator_.curve_coef_, 0.0)
+            assert auto.linear_parameters().W.shape == (4, 4)
+        assert auto.probability_of_harm_ < 1e-3
+
+    def test_the_identity_is_the_choice_only_where_it_stands_alone(self):
+        rng = np.random.default_rng(1)
+        q = rng.dirichlet(np.ones(3), size=120)
+        y = (q.cumsum(axis=1) > rng.random((120, 1))).argmax(axis=1)
+        auto = AutoCalibrator().fit(q, y)
+        assert int(np.argmax(auto.table_["probability"])) == 0
+        assert auto.table_["probability"][0] < 0.5
+        assert auto.choice_ != "identity"
+
+    def test_exact_zeros_are_no_reason_for_the_identity(self):
+        """They never were the true class in these rows, and may be so in the next."""
+        rng = np.random.default_rng(0)
+        truth = rng.dirichlet(np.full(4, 0.7), size=400)
+        votes = np.array([rng.multinomial(30, row) for row in truth]) / 30.0
+        y = np.array([rng.choice(4, p=row) for row in votes])
+        auto = AutoCalibrator().fit(votes, y)
+        assert (votes == 0.0).any()
+        assert not isinstance(auto.calibrator_, IdentityCalibrator)
+        assert (auto.predict_proba(votes) > 0.0).all()
+
+    def test_a_true_class_of_probability_zero_is_on_the_account_of_the_identity(self):
+        """Clip and mixture are part of all other maps, and not of doing nothing."""
+        rng = np.random.default_rng(0)
+        q = rng.dirichlet(np.ones(3), size=300)
+        y = (q.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+        q[0] = np.roll([0.0, 0.5, 0.5], y[0])
+        auto = AutoCalibrator().fit(q, y)
+        by_hand = -np.log(np.maximum(q[np.arange(300), y], np.finfo(float).tiny)).mean()
+        assert_allclose(auto.table_["log_loss"][0], by_hand, rtol=1e-9)
+        assert min(auto.table_["log_loss"][1:]) < by_hand - 1.0
+        # One row in which it was all is no proof, as its standard error says.
+        assert 0.05 < auto.probability_of_harm_ < 0.2
+
+    def test_rows_that_hardly_differ(self):
+        """All maps read the same scores, so that none of them has a handicap."""
+        rng = np.random.default_rng(0)
+        sure = rng.normal(size=(400, 3))
+        y = (2.0 * sure + rng.gumbel(size=sure.shape)).argmax(axis=1)
+        flat = softmax(1e-6 * sure, axis=1)
+        auto = AutoCalibrator().fit(flat, y)
+        usual = AutoCalibrator().fit(softmax(sure, axis=1), y)
+        # Which slopes are probable is another question for a temperature of one in a million.
+        place = auto.table_["calibrator"].index("vector")
+        of_slope = [each.table_["log_evidence"][1] for each in (auto, usual)]
+        of_vector = [each.table_["log_evidence"][place] for each in (auto, usual)]
+        gained = np.array(of_vector) - of_slope
+        assert abs(gained[0] - gained[1]) < 1.0
+        low, high = auto.calibrator_.predict_interval(flat[:20])
+        low_of_usual, high_of_usual = usual.calibrator_.predict_interval(softmax(sure[:20], axis=1))
+        assert_allclose(high - low, high_of_usual - low_of_usual, rtol=0.5)
+
+    def test_harm_is_likely_where_rows_mislead(self):
+        """Few rows of a calibrated classifier, and a map that follows them."""
+        harmed, foretold = [], []
+        for seed in range(40):
+            rng = np.random.default_rng(seed)
+            q = rng.dirichlet(np.full(3, 0.5), size=3060)
+            y = (q.cumsum(axis=1) > rng.random((3060, 1))).argmax(axis=1)
+            auto = AutoCalibrator(classes=range(3)).fit(q[:60], y[:60])
+            foretold.append(auto.probability_of_harm_)
+            harmed.append(log_loss(y[60:], auto.predict_proba(q[60:])) > log_loss(y[60:], q[60:]))
+        assert np.mean(foretold) > 0.2
+        assert np.mean(harmed) > 0.5
+
+    def test_many_classes_have_no_full_matrix(self, make_problem):
+        problem = make_problem(0, n=450, k=401)
+        auto = AutoCalibrator(classes=range(401)).fit(problem.proba, problem.y)
+        assert auto.table_["calibrator"] == ["identity", "temperature", "vector", "curved"]
+
+    @pytest.mark.parametrize("k", [4, 30])
+    def test_intervals_of_the_average(self, k, make_problem):
+        problem = make_problem(1, n=300, k=k)
+        auto = AutoCalibrator(classes=range(k)).fit(problem.proba, problem.y)
+        inside = auto.calibrator_
+        assert isinstance(inside, BayesianDirichletCalibrator)
+        lower, upper = inside.predict_interval(problem.proba)
+        proba = auto.predict_proba(problem.proba)
+        assert (lower <= proba).all()
+        assert (proba <= upper).all()
+        assert (upper - lower).max() > 1e-3
+
+
+def test_folds_fill_the_same_table(calibrated):
     q, y = calibrated
     auto = AutoCalibrator(cv=4).fit(q, y)
     table = auto.table_
-    assert table["calibrator"] == ALL
+    assert table["calibrator"] == BY_FOLDS
     best = int(np.argmin(table["log_loss"]))
     assert table["difference"][best] == 0.0
     assert_allclose(table["difference"], np.array(table["log_loss"]) - min(table["log_loss"]))
     assert_allclose(table["log_loss"][0], log_loss(y, q), rtol=1e-10)
     assert all(0.0 <= harm <= 1.0 for harm in table["harm"])
     within = np.array(table["difference"]) <= 0.5 * np.array(table["standard_error"])
-    assert auto.choice_ == ALL[int(np.argmax(within | (np.arange(4) == best)))]
+    assert auto.choice_ == BY_FOLDS[int(np.argmax(within | (np.arange(4) == best)))]
 
 
 def test_losses_are_those_of_folds_that_were_not_fitted(calibrated):
@@ -187,11 +332,12 @@ def test_a_map_without_a_finite_optimum_is_left_out(seed):
     P, y = boosted(seed, 100)
     with pytest.warns(ConvergenceWarning, match="no finite optimum"):
         VectorScaling().fit(P, y)
-    auto = AutoCalibrator().fit(P, y)
+    auto = AutoCalibrator(cv=5).fit(P, y)
     assert auto.choice_ == "BayesianDirichletCalibrator"
     assert auto.table_["left_out"] == [False, False, True, False]
     new, truth = boosted(1000 + seed, 2000)
-    assert log_loss(truth, auto.predict_proba(new)) < log_loss(truth, new)
+    for calibrator in (auto, AutoCalibrator().fit(P, y)):
+        assert log_loss(truth, calibrator.predict_proba(new)) < log_loss(truth, new)
 
 
 def test_the_only_candidate_is_taken_all_the_same():

@@ -7,19 +7,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.bayes.average import average_by_evidence
-from dircal._core.bayes.evidence import fit_as_expected
-from dircal._core.bayes.features import MixturePrior
+from dircal._core.bayes.evidence import GroupFit, fit_as_expected
+from dircal._core.bayes.features import MixedRows
+from dircal._core.bayes.models import ModelAverage, average_models
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
-from dircal._core.clip.by_evidence import clip_by_evidence
-from dircal._core.clip.by_likelihood import LearnedClip
-from dircal._core.data.rows import Rows
 from dircal._core.model.statistics import N_STATISTICS
-from dircal._core.optim.temperature import definite_temperature
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.calibrators._bayesian_fit import TemperedRows
 from dircal.calibrators._bayesian_map import BayesianIntervals, check_posterior, expected, step_of
 from dircal.calibrators._linear_map import LinearMapMixin
-from dircal.calibrators._solver_options import Clip, choose_clip
+from dircal.calibrators._solver_options import Clip
 from dircal.maps import (
     AbstractLinearStep,
     LinearParameters,
@@ -31,6 +29,8 @@ from dircal.maps import (
 from dircal.validation import LabelledScores, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
+
+_FITS = {"learned": average_by_evidence, "fixed": fit_as_expected}
 
 
 class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
@@ -72,8 +72,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     curve_coef_ : array of shape (n_classes, 10)
         The coefficients c of the curves of each class; zeros where there are none.
     temperature_ : float
-        The temperature t of the mixture: the best one, or a lower one where rows are nearly
-        uniform or point away from the labels, see the Notes.
+        The temperature t of the mixture: the most probable one, or a lower one where rows are
+        nearly uniform or point away from the labels, see the Notes.
     uniform_weight_ : float
         The share u of the uniform distribution.
     row_mean_factor_ : float
@@ -115,9 +115,10 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         s = \ln \left((1 - u) \frac{q^{1/t}}{z} + \frac uk\right) + \ln z, \qquad
         z = \sum_j q_j^{1/t},
 
-    with t the best temperature, k classes and u = 0.1 / (n + 1), where n is the sum of the weights:
-    mixing with the uniform leaves no class without a probability. Without it, s is
-    :math:`\ln q / t`. The curves are
+    with t the most probable temperature, k classes and u = 0.1 / (n + 1), where n is the sum of the
+    weights: mixing with the uniform leaves no class without a probability. Without it, s is
+    :math:`\ln q / t`. A priori ln t has a logistic distribution with quartiles at a factor of two
+    from 1, so that t is finite also where every row is right. The curves are
 
     .. math:: f_i(s) = c_{i1} \frac{(r_i - \max r)^2}{10} + c_{i2} H r_i
         + \sum_{m=1}^8 c_{i,m+2} \ln(1 + e^{x_i - \kappa_m}),
@@ -145,16 +146,15 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     p_{nj})^\omega`, how often two classes compete by the temperature map, with mean one. The power
     :math:`\omega`, one of 0, 1/2 and 1, is the one with the largest evidence.
 
-    ``prior="fixed"`` has :math:`\alpha = (2k, 2k(k-1), 2k)`, u = 1 / (n + 1), no curves, and
-    neither l nor :math:`\ln z` in s, as SMS. ``"learned"`` maximises the evidence (the marginal
-    likelihood: empirical Bayes), the probability of the labels averaged over the prior, by MacKay's
-    fixed point :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a / \alpha_g^0)`;
-    :math:`\gamma_g` is the number of parameters that the rows determine. The rest is a weak prior
-    of the precisions around :math:`\alpha^0 = (k, k(k-1), k, 1, 8, 8k)`, worth 2a = 4 parameters.
-    There is a second, narrow prior around ten times :math:`\alpha^0`, three times as probable at
-    first, and parameters are the means of both, weighted by evidence: few rows cannot tell how far
-    a map may go. Precisions are those of the weightier. Up to 25 classes :math:`\gamma` is exact;
-    beyond, blocks of the Hessian that belong to 4 to 16 of the classes stand for all.
+    ``prior="fixed"`` has :math:`\alpha = (2k, 2k(k-1), 2k)`, u = 1 / (n + 1), the t of largest
+    likelihood, no curves, and neither l nor :math:`\ln z` in s, as SMS. ``"learned"`` maximises the
+    evidence (the marginal likelihood: empirical Bayes), the probability of the labels averaged over
+    the prior, by MacKay's fixed point :math:`\alpha_g = (\gamma_g + 2a) / (\|\theta_g\|^2 + 2a /
+    \alpha_g^0)`; :math:`\gamma_g` is the number of parameters that rows determine. The rest is a
+    weak prior around :math:`\alpha^0 = (k, k(k-1), k, 1, 8, 8k)`, worth 2a = 4 parameters. Another,
+    narrow one around ten times :math:`\alpha^0` is three times as probable at first. Parameters are
+    means of both, by evidence; precisions are those of the weightier. Up to 25 classes
+    :math:`\gamma` is exact; beyond, blocks of the Hessian of 4 to 16 classes stand for all.
 
     Scores that hardly differ within a row, or that point away from the labels so that the best
     temperature :math:`t^*` grows without bound, would be wiped out by the mixture. So
@@ -286,9 +286,9 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         """
         check_is_fitted(self)
         check_number("level", level, above=0.0, below=1.0)
-        inputs, column_classes = self._check_scores(X)
-        whole = self._map_of(column_classes)
-        return BayesianIntervals(whole, self.row_mean_factor_, self._posterior).of(inputs, level)
+        inputs, columns = self._check_scores(X)
+        whole, factor = self._map_of(columns), self.row_mean_factor_
+        return BayesianIntervals(whole, factor, self._posterior).of(inputs, level)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -296,31 +296,38 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         check_option("curves", self.curves, ("learned", "none"))
 
     def _fit(self, data: LabelledScores) -> Fitted:
+        tempered = self._temper(data)
+        rows, prior = tempered.mixed.rows, tempered.mixed.prior
+        fit = _FITS[self.prior](rows, prior, tol=self.tol, max_iter=self.max_iter)
+        return self._fitted(tempered, tempered.mixed, fit)
+
+    def _fit_models(self, data: LabelledScores) -> tuple[ModelAverage, Fitted]:
+        """The average of this map and simpler ones, by their evidence, as one of this class."""
+        tempered = self._temper(data)
+        parts = tempered.rows, tempered.mixed, tempered.slope
+        average = average_models(*parts, tol=self.tol, max_iter=self.max_iter)
+        return average, self._fitted(tempered, average.mixed, average.fit)
+
+    def _temper(self, data: LabelledScores) -> TemperedRows:
         rows = self._rows(data)
         prior = expected(rows.n_classes, self.prior, curved=self.curves == "learned")
-        start = self._choose_clip(rows, prior)
-        clipped = rows.with_clip(start.clip)
-        temperature = definite_temperature(
-            clipped, tol=self.tol, max_iter=self.max_iter, start=start.slope
-        )
-        mixed = prior.around(rows, start.clip, float(temperature.params[0]))
-        fit_of = average_by_evidence if self.prior == "learned" else fit_as_expected
-        fit = fit_of(mixed.rows, mixed.prior, tol=self.tol, max_iter=self.max_iter)
-        names, n_more = mixed.prior.names, mixed.prior.n_more_parameters
+        return TemperedRows.of(rows, prior, self.clip, self.input_scale, self.tol, self.max_iter)
+
+    def _fitted(self, tempered: TemperedRows, mixed: MixedRows, fit: GroupFit) -> Fitted:
+        rows, solution = tempered.rows, fit.solution
+        compared = rows.with_clip(tempered.clip), RowTotals.of(rows), solution, tempered.temperature
+        mixture = UniformMixture(mixed.slope, mixed.uniform_weight, self.prior == "fixed")
+        bent = step_of(mixed, solution.params)
+        n_more = max(1, round(float(fit.effective_dof.sum())))
         return Fitted(
-            (
-                *self._score_steps(start.clip),
-                UniformMixture(mixed.slope, mixed.uniform_weight, prior.normalised),
-                step_of(mixed, fit.solution.params),
-                Softmax(),
-            ),
+            (*self._score_steps(tempered.clip), mixture, bent, Softmax()),
             {
                 "row_mean_factor_": mixed.row_mean_factor,
-                "precisions_": dict(zip(names, fit.precisions.tolist(), strict=True)),
-                "effective_parameters_": dict(zip(names, fit.effective_dof.tolist(), strict=True)),
+                "precisions_": mixed.prior.by_name(fit.precisions),
+                "effective_parameters_": mixed.prior.by_name(fit.effective_dof),
                 "log_evidence_": fit.log_evidence,
                 "_posterior": fit.posterior,
-                **self._attributes(clipped, RowTotals.of(rows), fit.solution, temperature, n_more),
+                **self._attributes(*compared, n_more),
             },
         )
 
@@ -332,11 +339,6 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     def _linear_step(self) -> AbstractLinearStep:
         curved = self._curved_step
         return super()._linear_step if curved is None else curved.linear_step
-
-    def _choose_clip(self, rows: Rows, prior: MixturePrior) -> LearnedClip:
-        if self.clip == "learned" and self.input_scale == "probability":
-            return clip_by_evidence(rows, prior, max_iter=self.max_iter)
-        return choose_clip(rows, self.clip, self.input_scale, self.max_iter)
 
     def _n_entries(self) -> int:
         # Coefficients of a class may be shared ones plus its own.

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from dircal._core.bayes.features import MixedRows, MixturePrior
-from dircal._core.bayes.mixture import shrink_row_mean
+from dircal._core.bayes.mixture import shrink_row_mean, weights_of_whole_scores
 from dircal._core.bayes.posterior import Posterior
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.simplex import rest_of_proba
@@ -51,7 +51,7 @@ def step_of(mixed: MixedRows, params: FloatArray) -> AbstractLinearStep | WithCu
     weights = structure.unpack(params)
     linear: AbstractLinearStep
     if isinstance(base, Full):
-        weights = _for_whole_scores(weights, mixed.row_mean_factor)
+        weights = weights_of_whole_scores(weights, mixed.row_mean_factor)
         linear = Affine(weights[:, :-1], weights[:, -1])
     else:
         linear = Diagonal(weights.diagonal(), weights[:, -1])
@@ -131,15 +131,3 @@ class BayesianIntervals:
         statistics = curve_statistics(scores, curved.knots)
         plain = shrink_row_mean(scores, self.row_mean_factor)
         return np.concatenate([plain, statistics.reshape(-1, scores.shape[1])])
-
-
-def _for_whole_scores(weights: FloatArray, factor: float) -> FloatArray:
-    """[W | b] for scores s that does what ``weights`` do to those with a part of their row mean.
-
-    That part multiplies the row means of W. What they have in common changes no probability, and
-    stays as it is.
-    """
-    means = weights[:, :-1].mean(axis=1, keepdims=True)
-    whole = weights.copy()
-    whole[:, :-1] -= (1.0 - factor) * (means - means.mean())
-    return whole

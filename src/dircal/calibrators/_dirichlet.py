@@ -24,10 +24,10 @@ class DirichletCalibrator(AbstractLinearCalibrator):
         What keeps the matrix from following noise; see Notes. "l2_reference" holds the last row
         at zero as the paper's UCI experiment did, and so depends on the order of the classes.
     lam : float, optional
-        Strength of the penalty. None stands for ``(k (k - 1))**2 / n`` with "odir" and for 1e-3
-        with "l2" and "l2_reference".
+        Strength of the penalty. None stands for 1e-3 with "l2" and "l2_reference"; with "odir" it
+        is learned from the rows, by evidence.
     mu : float, optional
-        Strength of the penalty on the intercepts, with "odir" only. None stands for ``k**2 / n``.
+        Strength of the penalty on the intercepts, with "odir" only. None: learned in the same way.
     input_scale : {"probability", "logit"}, default="probability"
         What `X` holds. Logits are turned into log-probabilities by a log-softmax.
     classes : sequence, optional
@@ -47,6 +47,9 @@ class DirichletCalibrator(AbstractLinearCalibrator):
         The matrix W: row i is output class i, column j input class j, in the order of `classes_`.
     intercept_ : array of shape (n_classes,)
         The vector b.
+    strengths_ : dict
+        Strengths of the penalty in use, "lam" and "mu", given or learned; where one is learned also
+        "nu", that of the diagonal.
     clip_ : float
         The floor in use; 0 where there is none.
     classes_ : array of shape (n_classes,)
@@ -91,11 +94,24 @@ class DirichletCalibrator(AbstractLinearCalibrator):
     ================== ===================================================================
 
     The objective is convex and solved to its minimum by Newton's method, starting from a
-    temperature map. ODIR leaves the diagonal free: where some direction separates the classes
-    without error there is no finite minimum, and the fit says so.
+    temperature map.
 
-    When not to use it: with fewer than about a hundred rows for each class `TemperatureScaling`
-    is the safer choice; k (k + 1) numbers cannot be learned from less.
+    The paper tunes :math:`\lambda` and :math:`\mu` on a grid, with folds. Here strengths that are
+    None are those with the largest evidence: the probability of the labels averaged over the
+    Gaussian prior that the penalty stands for (empirical Bayes; MacKay's fixed point, as in
+    `BayesianDirichletCalibrator`, with a weak prior around strengths that move a logit little).
+    ODIR leaves the diagonal free, which is ruin with few rows. So where a
+    strength is learned, the diagonal is held as well, by a third that is learned with it,
+
+    .. math:: \frac{\nu}{k} \sum_i (w_{ii} - a)^2,
+
+    with a the slope of the most probable temperature map. Where rows say nothing the map is that
+    temperature map, whatever k is. With both strengths given it is the paper's formula and nothing
+    else: then, where some direction separates the classes without error, there is no finite
+    minimum, and the fit says so.
+
+    When not to use it: `BayesianDirichletCalibrator` and `AutoCalibrator` are better nearly
+    everywhere; this map is for those who need a plain Dirichlet map, to read it or to compare.
 
     References
     ----------
@@ -120,6 +136,8 @@ class DirichletCalibrator(AbstractLinearCalibrator):
     >>> bool(log_loss(y_test, after) < log_loss(y_test, before))
     True
     """
+
+    strengths_: dict[str, float]
 
     _reads_raw_logits: ClassVar[bool] = False
     _has_matrix: ClassVar[bool] = True

@@ -20,10 +20,10 @@ class MatrixScaling(AbstractLinearCalibrator):
     penalty : {"odir", "l2", "l2_reference", "none"}, default="odir"
         As for `DirichletCalibrator`.
     lam : float, optional
-        Strength of the penalty. None stands for ``(k (k - 1))**2 / n`` with "odir" and for 1e-3
-        with "l2" and "l2_reference".
+        Strength of the penalty. None stands for 1e-3 with "l2" and "l2_reference"; with "odir" it
+        is learned from the rows, by evidence.
     mu : float, optional
-        Strength of the penalty on the intercepts, with "odir" only. None stands for ``k**2 / n``.
+        Strength of the penalty on the intercepts, with "odir" only. None: learned in the same way.
     input_scale : {"probability", "logit"}, default="probability"
         What `X` holds. Set "logit" for matrix scaling as it is known: with probabilities the map
         reads their logarithms, and then it is Dirichlet calibration.
@@ -44,6 +44,9 @@ class MatrixScaling(AbstractLinearCalibrator):
         The matrix W: row i is output class i, column j input class j, in the order of `classes_`.
     intercept_ : array of shape (n_classes,)
         The vector b.
+    strengths_ : dict
+        Strengths of the penalty in use, "lam" and "mu", given or learned; where one is learned also
+        "nu", that of the diagonal.
     clip_ : float
         The floor in use; 0 where there is none.
     classes_ : array of shape (n_classes,)
@@ -73,8 +76,7 @@ class MatrixScaling(AbstractLinearCalibrator):
     logarithm of the sum of their exponentials, and the map can use it: adding a constant to a row
     of logits changes the outcome unless all row sums of W are equal.
 
-    When not to use it: where only probabilities are at hand (use `DirichletCalibrator`), or with
-    fewer than about a hundred rows for each class (use `TemperatureScaling`).
+    When not to use it: where only probabilities are at hand, use `DirichletCalibrator`.
 
     References
     ----------
@@ -95,6 +97,8 @@ class MatrixScaling(AbstractLinearCalibrator):
     >>> scaling.coef_.diagonal().round(1)
     array([0.5, 0.5, 0.5])
     """
+
+    strengths_: dict[str, float]
 
     _reads_raw_logits: ClassVar[bool] = True
     _has_matrix: ClassVar[bool] = True

@@ -10,11 +10,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from dircal._core.bayes.strengths import learn_strengths
+from dircal._core.clip.by_likelihood import LearnedClip
+from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Full, Structure
 from dircal.validation import check_number, check_option
 
-__all__ = ["AbstractPenalty", "PenaltyName", "penalty_named"]
+__all__ = ["AbstractPenalty", "PenaltyInUse", "PenaltyName", "penalty_named"]
 
 PenaltyName: TypeAlias = Literal["odir", "l2", "l2_reference", "none"]
 Grid: TypeAlias = list[dict[str, Any]]
@@ -27,8 +30,16 @@ _MANY_CLASSES = 100
 
 
 @dataclass(frozen=True)
+class PenaltyInUse:
+    """Weights and centres of the entries of [W | b], and the strengths behind them by name."""
+
+    table: Penalty
+    strengths: dict[str, float]
+
+
+@dataclass(frozen=True)
 class AbstractPenalty(ABC):
-    """A penalty with its strengths; None stands for a default."""
+    """A penalty with its strengths; None stands for a default, or for one that is learned."""
 
     lam: float | None
     mu: float | None
@@ -38,9 +49,19 @@ class AbstractPenalty(ABC):
     weighs_intercepts: ClassVar[bool] = False
     """Whether ``mu`` does."""
 
+    @property
+    def is_learned(self) -> bool:
+        """Whether rows decide on a strength."""
+        return False
+
     @abstractmethod
-    def table(self, n_classes: int, n: float) -> Penalty:
-        """Weights and centres of the entries of [W | b], for ``n`` rows counted by weight."""
+    def given(self, n_classes: int) -> PenaltyInUse:
+        """The penalty with strengths that no rows are asked for."""
+
+    def for_rows(self, rows: Rows, chosen: LearnedClip, max_iter: int) -> PenaltyInUse:
+        """The penalty of a fit to rows; the clip comes with the slope of their temperature map."""
+        del chosen, max_iter
+        return self.given(rows.n_classes)
 
     def full_structure(self, n_classes: int) -> Structure:
         """The free entries of a map with a whole matrix."""
@@ -58,19 +79,17 @@ class _NoPenalty(AbstractPenalty):
 
     has_strength: ClassVar[bool] = False
 
-    def table(self, n_classes: int, n: float) -> Penalty:
+    def given(self, n_classes: int) -> PenaltyInUse:
         """Zeros."""
-        del n
-        return no_penalty(n_classes)
+        return PenaltyInUse(no_penalty(n_classes), {})
 
 
 @dataclass(frozen=True)
 class _L2(AbstractPenalty):
     """The same weight on every entry, intercepts included."""
 
-    def table(self, n_classes: int, n: float) -> Penalty:
+    def given(self, n_classes: int) -> PenaltyInUse:
         """``lam`` everywhere."""
-        del n
         return _same_weight(n_classes, self.lam)
 
     def paper_grid(self, name: str, n_classes: int) -> Grid | None:
@@ -83,9 +102,8 @@ class _L2(AbstractPenalty):
 class _L2Reference(AbstractPenalty):
     """The same with the last row of [W | b] held at zero, as in the experiment on UCI data."""
 
-    def table(self, n_classes: int, n: float) -> Penalty:
+    def given(self, n_classes: int) -> PenaltyInUse:
         """``lam`` everywhere."""
-        del n
         return _same_weight(n_classes, self.lam)
 
     def full_structure(self, n_classes: int) -> Structure:
@@ -104,12 +122,31 @@ class _Odir(AbstractPenalty):
 
     weighs_intercepts: ClassVar[bool] = True
 
-    def table(self, n_classes: int, n: float) -> Penalty:
+    @property
+    def is_learned(self) -> bool:
+        """Whether a strength is left open."""
+        return self.lam is None or self.mu is None
+
+    def given(self, n_classes: int) -> PenaltyInUse:
         """``lam`` over k (k - 1) on off-diagonal entries and ``mu`` over k on intercepts."""
-        pairs = n_classes * (n_classes - 1)
-        lam = pairs**2 / n if self.lam is None else self.lam
-        mu = n_classes**2 / n if self.mu is None else self.mu
-        return off_diagonal(n_classes, lam, mu)
+        assert self.lam is not None
+        assert self.mu is not None
+        lam, mu = float(self.lam), float(self.mu)
+        return PenaltyInUse(off_diagonal(n_classes, lam, mu), {"lam": lam, "mu": mu})
+
+    def for_rows(self, rows: Rows, chosen: LearnedClip, max_iter: int) -> PenaltyInUse:
+        """The same; strengths that are left open are those with the largest evidence."""
+        if not self.is_learned:
+            return self.given(rows.n_classes)
+        learned = learn_strengths(
+            rows.with_clip(chosen.clip),
+            slope=chosen.slope,
+            lam=self.lam,
+            mu=self.mu,
+            max_iter=max_iter,
+        )
+        strengths = {"lam": learned.lam, "mu": learned.mu, "nu": learned.nu}
+        return PenaltyInUse(learned.table(rows.n_classes), strengths)
 
     def paper_grid(self, name: str, n_classes: int) -> Grid | None:
         """For networks only.
@@ -162,8 +199,9 @@ def penalty_named(
     return kind(lam, mu)
 
 
-def _same_weight(n_classes: int, lam: float | None) -> Penalty:
-    return l2(n_classes, _DEFAULT_L2 if lam is None else lam)
+def _same_weight(n_classes: int, lam: float | None) -> PenaltyInUse:
+    used = _DEFAULT_L2 if lam is None else float(lam)
+    return PenaltyInUse(l2(n_classes, used), {"lam": used})
 
 
 def _neural_decades(n_classes: int) -> list[float]:

@@ -88,6 +88,7 @@ class TemperatureScaling(AbstractLinearCalibrator):
     2
     """
 
+    _has_penalty: ClassVar[bool] = False
     _reads_raw_logits: ClassVar[bool] = False
     _why_separated: ClassVar[str] = (
         "either every one of them is classified correctly, or the scores point away from the "

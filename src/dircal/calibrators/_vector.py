@@ -40,6 +40,8 @@ class VectorScaling(AbstractLinearCalibrator):
         Diagonal matrix of the slopes, in the order of `classes_`.
     intercept_ : array of shape (n_classes,)
         The intercepts.
+    strengths_ : dict
+        Strength of the penalty in use, "lam"; empty where there is none.
     clip_ : float
         The floor in use; 0 where there is none.
     classes_ : array of shape (n_classes,)
@@ -89,6 +91,8 @@ class VectorScaling(AbstractLinearCalibrator):
     >>> scaling.intercept_.round(1)
     array([ 1.,  0., -1.])
     """
+
+    strengths_: dict[str, float]
 
     _reads_raw_logits: ClassVar[bool] = True
 

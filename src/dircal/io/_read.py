@@ -28,6 +28,8 @@ __all__ = ["Reader"]
 # Estimators in estimators in estimators: more than this no one builds.
 _DEEPEST = 24
 Node = dict[str, Any]
+# An attribute that came while the version was the same.
+_LATER = "strengths_"
 
 
 class Reader:
@@ -146,6 +148,9 @@ class Reader:
             content = self._read_dict(state, place, depth)
             _check_names(content, [], attributes, place)
             fitted = {attributes[key]: value for key, value in content.items()}
+            if _LATER in attributes.values():
+                # Files from before it was kept do not say.
+                fitted.setdefault(_LATER, {})
             for name, value in fitted.items():
                 setattr(estimator, name, value)
         check_estimator(estimator, parameters, fitted, place)

@@ -82,7 +82,8 @@ class TemperatureComparison:
 
     Mean log-losses; without a map it is not known of temperature scaling. The likelihood ratio is
     twice the gain in log-likelihood over all rows, to be read against the number of additional
-    parameters.
+    parameters; of a Bayesian map those count that the rows determine, not those that the prior
+    holds.
     """
 
     temperature: float

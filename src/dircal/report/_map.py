@@ -22,7 +22,7 @@ def summarise_map(fitted: AbstractCalibrator, names: Sequence[str]) -> MapSummar
     inner: Any = fitted.calibrator_ if isinstance(fitted, AutoCalibrator) else fitted
     name = type(inner).__name__
     if isinstance(fitted, AutoCalibrator):
-        name = f"{name}, chosen by AutoCalibrator"
+        name = f"{name}, by AutoCalibrator"
     if isinstance(inner, IdentityCalibrator):
         return MapSummary(name, (), None, None, str(whole.explain()))
     canonical = canonical_of(inner)

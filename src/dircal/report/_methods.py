@@ -108,8 +108,12 @@ def _method(
 
 def _note(one: Predicted) -> str | None:
     calibrator: Any = None if one.candidate is None else one.candidate.calibrator
-    if isinstance(calibrator, AutoCalibrator) and one.role == "fitted":
-        return f"It chose {calibrator.choice_}."
-    if isinstance(calibrator, AutoCalibrator):
-        return "It chooses anew in every fold."
-    return None
+    if not isinstance(calibrator, AutoCalibrator):
+        return None
+    if one.role != "fitted":
+        return "It weighs what to do anew in every fold."
+    table, choice = calibrator.table_, calibrator.choice_
+    if "probability" not in table:
+        return f"It chose {choice}."
+    probability = table["probability"][table["calibrator"].index(choice)]
+    return f"Of its maps the most probable is the {choice} one, with {probability:.0%}."

@@ -1,4 +1,4 @@
-"""The default: the simplest of several calibrators that is not really worse than the best."""
+"""The default: maps weighed by evidence, or calibrators of the user chosen by folds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,6 +21,7 @@ from dircal.calibrators import (
 )
 from dircal.maps import CalibrationMap, Explanation
 from dircal.selection._base import check_calibrator
+from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import check_cv, splits_to_choose_by
@@ -31,29 +32,33 @@ __all__ = ["AutoCalibrator"]
 # A difference is real when it exceeds so many standard errors. With one or two, far fewer tasks are
 # calibrated at all, and the few that come to harm stay the same (`benchmarks/quality.py`).
 _STANDARD_ERRORS = 0.5
+# Folds where calibrators are given that have no evidence to go by.
+_FOLDS = 5
 _NOTHING_TO_CORRECT = (
-    "Nothing needed correcting: on rows that were kept back, no other candidate was really better "
-    "than the probabilities as they are, so they stay as they are."
+    "Nothing needed correcting: the rows give no reason to change the probabilities, so they stay "
+    "as they are."
 )
 
 
 class AutoCalibrator(OneMapMixin, AbstractCalibrator):
-    r"""Chooses among calibrators by what they do to rows that they were not fitted on.
+    r"""The average of five maps, each weighted by how well it foretold the labels.
 
-    The simplest one wins that is not really worse than the best. So uncalibrated probabilities
-    that are right already stay as they are. A candidate that has no finite optimum on the rows is
-    left out, unless none has one: how sure such a map is does not come from the rows.
+    The identity, one temperature, a slope and an intercept for each class, a full matrix, and a
+    matrix with curves: each is fitted once, and weighed by its evidence (marginal likelihood). No
+    rows are kept back, so none are lost. What is right already stays as it is.
 
     Parameters
     ----------
     calibrators : sequence of calibrators, optional
-        Candidates, from the simplest to the most complex, all with the ``input_scale`` given
-        here. None stands for `IdentityCalibrator`, `TemperatureScaling`, `VectorScaling` and
+        Candidates of your own, from the simplest to the most complex, all with the ``input_scale``
+        given here. They have no evidence in common, so folds decide, and one of them is chosen.
+    cv : int, splitter or iterable of pairs, optional
+        How to choose by rows that were kept back instead: number of folds, dealt at random with a
+        fixed seed; or a splitter of scikit-learn; or pairs of indices (rows to fit, rows to score).
+        Of a row that is scored several times, the mean counts, once. None stands for evidence, or
+        with ``calibrators`` for five folds. Without ``calibrators``, folds choose among
+        `IdentityCalibrator`, `TemperatureScaling`, `VectorScaling` and
         `BayesianDirichletCalibrator`.
-    cv : int, splitter or iterable of pairs, default=5
-        Number of folds, dealt at random with a fixed seed; or a splitter of scikit-learn; or pairs
-        of indices (rows to fit, rows to score). Of a row that is scored several times, the mean
-        counts, once.
     input_scale : {"probability", "logit"}, default="probability"
         What `X` holds.
     classes : sequence, optional
@@ -63,16 +68,21 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     Attributes
     ----------
     calibrator_ : calibrator
-        The chosen one, fitted on all rows.
+        What predicts: `IdentityCalibrator` where that is more probable than all other maps
+        together, `TemperatureScaling` (of largest likelihood, with its own clip) where no other map
+        has a part, else a `BayesianDirichletCalibrator` that holds the average. By folds, the
+        chosen calibrator, fitted on all rows.
     choice_ : str
-        Its name in the table.
+        Name of the most probable of the maps that have a part, or of the chosen calibrator.
     table_ : dict of lists
-        What the choice was made by, one entry for each candidate: "calibrator", its name;
-        "log_loss", the mean on rows that were kept back; "difference" from the best, and its
-        "standard_error"; "harm", the estimated probability of being worse than uncalibrated;
-        "left_out", whether it was no candidate because it has no finite optimum on these rows.
+        What it was made by, one entry for each map: "calibrator", its name; "log_loss", the mean to
+        be expected on new rows; "difference" from the best, and its "standard_error"; "harm", the
+        probability of being worse than uncalibrated; "left_out", whether it has no part. By
+        evidence also "probability", that of the map given the rows, and "log_evidence", the
+        logarithm of the probability of the labels given the map. By folds a calibrator is left out
+        because it has no finite optimum on these rows.
     probability_of_harm_ : float
-        That of the chosen one; zero for the identity.
+        That new rows are worse off than uncalibrated ones; zero for the identity.
     classes_ : array of shape (n_classes,)
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
@@ -85,31 +95,53 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
 
     See Also
     --------
+    BayesianDirichletCalibrator : The most general of the maps alone.
     CalibratorCV : Chooses the parameters of one calibrator.
 
     Notes
     -----
-    Every candidate c is fitted without each fold in turn, and :math:`\ell_{ci}` is its log-loss on
-    row i, which it has not seen. With the best :math:`c^*` in the mean, candidate c is not really
-    worse if
+    All maps are of the kind of `BayesianDirichletCalibrator`, with its clip, temperature and
+    priors, less what they lack. With :math:`\pi_m` the prior probability of map m and :math:`Z_m`
+    its evidence, it has the probability :math:`p_m = \pi_m Z_m / \sum_l \pi_l Z_l`, and the
+    parameters of the average are
 
-    .. math:: \bar d_c \le \frac12 \sqrt{\frac{\sum_i v_i (d_{ci} - \bar d_c)^2}{n (n - 1)}}, \qquad
-        d_{ci} = \ell_{ci} - \ell_{c^* i},
+    .. math:: \bar\theta = \sum_m p_m \hat\theta_m.
 
-    where :math:`v_i` are the weights, n is their sum and :math:`\bar d_c` the weighted mean: within
-    half a standard error of the paired difference. The first such candidate is fitted on all rows;
-    more caution costs gain and hardly lowers harm. The probability of harm is that of a normal
-    distribution with the mean and the standard error of the difference to uncalibrated
-    probabilities, above zero. It counts folds as independent, so it is an estimate, and a little
-    too sure.
+    A priori the five have 1, 3, 3, 3 and 90 percent. A map that is twenty times less probable than
+    the best has no part (Occam's window), and the identity has none unless it is more probable than
+    the others together; then it stands alone. All but the identity share one temperature, and pay
+    for not knowing it. The identity is judged by the probabilities as they are: where some are
+    exactly zero, one row is imagined in which that was wrong.
 
-    When not to use it: it fits every candidate as often as there are folds and once more. Where
-    time matters, or where harm is out of the question because the scores are no probabilities at
-    all, `BayesianDirichletCalibrator` alone gives the same in most cases.
+    With :math:`\bar d` the mean change of the loss by the average on the n rows of the fit,
+    counted by weight, s its standard error and :math:`\gamma` the number of parameters that the
+    rows determine, the probability of harm is
 
-    Folds are dealt by row number. So a row of weight two is not the same as two rows, which may
-    fall into different folds, and rows in another order make other folds: where candidates are
-    close, either may change the choice. What the chosen map makes of all rows depends on neither.
+    .. math:: \Phi\left(\bar d / \sqrt{s^2 + (\gamma / n)^2}\right).
+
+    On real classifiers it is close to how often harm is done (`benchmarks/quality.md`).
+
+    When not to use it: where the result must be a plain temperature or a plain Dirichlet map, name
+    that calibrator; with rows that are not independent n is too large, and so is the trust in
+    complex maps.
+
+    With ``cv``, every candidate c is fitted without each fold in turn, and :math:`\ell_{ci}` is
+    its log-loss on row i, which it has not seen. With the best :math:`c^*` in the mean, the first
+    candidate is taken that is not really worse,
+
+    .. math:: \bar d_c \le \frac12 \sqrt{\frac{\sum_i v_i (d_{ci} - \bar d_c)^2}{n (n - 1)}},
+        \qquad d_{ci} = \ell_{ci} - \ell_{c^* i},
+
+    where :math:`v_i` are the weights: within half a standard error of the paired difference. Harm
+    is then that of a normal distribution of the difference from uncalibrated probabilities, a
+    little too sure. Folds are dealt by row number. So a row of weight two is not the same as two
+    rows, which may fall into different folds, and rows in another order make other folds: where
+    candidates are close, either may change the choice.
+
+    References
+    ----------
+    Hoeting, J. A., Madigan, D., Raftery, A. E. and Volinsky, C. T. (1999). Bayesian model
+    averaging: a tutorial. Statistical Science 14.
 
     Examples
     --------
@@ -119,11 +151,11 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     >>> q = rng.dirichlet(np.ones(3), size=1000)
     >>> y = (q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
     >>> AutoCalibrator().fit(q, y).choice_  # calibrated already
-    'IdentityCalibrator'
+    'identity'
     >>> sharp = q**2 / (q**2).sum(axis=1, keepdims=True)
     >>> auto = AutoCalibrator().fit(sharp, y)
     >>> auto.choice_
-    'TemperatureScaling'
+    'temperature'
     >>> auto.probability_of_harm_ < 0.01
     True
     """
@@ -137,7 +169,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         self,
         *,
         calibrators: Sequence[Any] | None = None,
-        cv: Any = 5,
+        cv: Any = None,
         input_scale: InputScale = "probability",
         classes: Iterable[Any] | None = None,
     ) -> None:
@@ -177,7 +209,8 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         return replace(unchanged, why_nothing=_NOTHING_TO_CORRECT)
 
     def _check_options(self) -> None:
-        check_cv(self.cv)
+        if self.cv is not None:
+            check_cv(self.cv)
         if self.calibrators is None:
             return
         if isinstance(self.calibrators, str) or not isinstance(self.calibrators, Sequence):
@@ -222,8 +255,24 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         return [clone(each) for each in self.calibrators]
 
     def _fit(self, data: LabelledScores) -> Fitted:
+        if self.cv is None and self.calibrators is None:
+            weighed = weigh_maps(data, self.input_scale)
+            return Fitted(
+                None,
+                {
+                    "calibrator_": weighed.calibrator,
+                    "choice_": weighed.choice,
+                    "table_": weighed.table,
+                    "probability_of_harm_": weighed.probability_of_harm,
+                },
+            )
+        return self._fit_by_folds(data)
+
+    def _fit_by_folds(self, data: LabelledScores) -> Fitted:
         candidates = self._candidates(len(data.classes))
-        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
+        splits = splits_to_choose_by(
+            _FOLDS if self.cv is None else self.cv, data.labels, data.sample_weight
+        )
         held_out = np.concatenate([rows for _, rows in splits])
         judge = Judge(data, held_out)
         folds = [CrossFit.of(each, data, splits) for each in candidates]

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import gamma, multivariate_normal
 
-from dircal._core.bayes.curvature import STRENGTH, Blocks, Curvature, log_hyperprior
-from dircal._core.bayes.prior import GroupedGaussianPrior, curved_prior
+from dircal._core.bayes.curvature import Blocks, Curvature
+from dircal._core.bayes.prior import STRENGTH, GroupedGaussianPrior, curved_prior
 from dircal._core.model.structure import Full
 
 RNG = np.random.default_rng(0)
@@ -39,22 +39,38 @@ def test_evidence_is_the_density_of_what_was_seen():
     one, other = MODE, MODE * RNG.uniform(0.2, 5.0, size=6)
     for power in (0.0, 1.0):
         ours = WHOLE.log_evidence(one, 0.5) - WHOLE.log_evidence(other, power)
-        ours -= log_hyperprior(one, MODE) - log_hyperprior(other, MODE)
+        ours -= PRIOR.log_hyperprior(one) - PRIOR.log_hyperprior(other)
         assert_allclose(
             ours, naive_evidence(one, 0.5) - naive_evidence(other, power), rtol=1e-8, atol=1e-8
         )
 
 
-def test_the_prior_of_precisions_is_a_gamma_with_its_mode_in_the_logarithm():
-    precisions = np.array([0.7, 20.0])
-    mode = np.array([2.0, 5.0])
+@pytest.mark.parametrize("strength", [STRENGTH, 0.5])
+def test_the_prior_of_precisions_is_a_gamma_with_its_mode_in_the_logarithm(strength):
+    precisions = MODE * np.array([0.7, 4.0, 1.0, 0.1, 2.0, 3.0])
+    prior = replace(PRIOR, strength=strength)
 
     def density(values):
         # That of the logarithm: the density of a gamma times the value.
-        return (gamma.logpdf(values, STRENGTH, scale=mode / STRENGTH) + np.log(values)).sum()
+        return (gamma.logpdf(values, strength, scale=MODE / strength) + np.log(values)).sum()
 
-    assert_allclose(log_hyperprior(precisions, mode), density(precisions) - density(mode))
-    assert log_hyperprior(mode, mode) == 0.0
+    assert_allclose(prior.log_hyperprior(precisions), density(precisions) - density(MODE))
+    assert prior.log_hyperprior(MODE) == 0.0
+
+
+def test_precisions_that_are_held_stay_and_the_others_are_best_for_them():
+    held = np.array([False, True, False, False, False, False])
+    start = MODE * np.array([1.0, 3.0, 1.0, 1.0, 1.0, 1.0])
+    partly = replace(WHOLE, prior=replace(PRIOR, held=held))
+    found = partly.best_precisions(start, 0.5, 1e-10)
+    assert found[1] == start[1]
+    free = WHOLE.best_precisions(start, 0.5, 1e-10)
+    assert abs(np.log(free[1] / start[1])) > 0.1
+    for i in np.flatnonzero(~held):
+        for factor in (0.9, 1.1):
+            other = found.copy()
+            other[i] *= factor
+            assert WHOLE.log_evidence(other, 0.5) < WHOLE.log_evidence(found, 0.5)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5])

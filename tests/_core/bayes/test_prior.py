@@ -41,15 +41,6 @@ def test_what_many_classes_have(k, base, n_own, n_groups):
     assert isinstance(full_prior(k, MODE[:3], 1.0).structure, Full)
 
 
-@pytest.mark.parametrize("k", [2, 3, 24, 401])
-def test_parameters_are_counted_once(k):
-    # Of [W | b], the rows that are free of a common one; of curves, two shared ones and hinges.
-    n_linear = 2 * k - 1 if k > 400 else (k - 1) * (k + 1)
-    assert linear_prior(k, MODE[:3], 1.0).n_more_parameters == n_linear - 1
-    n_curves = 6 + 4 * k if k < 24 else 10
-    assert curved_prior(k, MODE, 1.0).n_more_parameters == n_linear + n_curves - 1
-
-
 def coupling_of(proba):
     """Minus the co-occurrence of classes off the diagonal, with a class more as curves have it."""
     k = len(proba)

@@ -18,7 +18,7 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Status, with_history
 from dircal._typing import FloatArray
 
-__all__ = ["average_by_evidence", "wide_and_narrow"]
+__all__ = ["average_by_evidence", "average_from", "wide_and_narrow"]
 
 # A prior is averaged with one whose modes are so many times larger.
 _NARROW = 10.0
@@ -36,9 +36,15 @@ def average_by_evidence(
     Precisions and the power are those of the weightier one.
     """
     state = EvidenceState(rows, prior, tol, max_iter)
+    return state.with_posterior(average_from(state, prior, tol))
+
+
+def average_from(state: EvidenceState, prior: GroupedGaussianPrior, tol: float) -> GroupFit:
+    """The same from a state, with a posterior only where covariances are known."""
     coupling = state.moments_of_centre.coupling
-    fits = wide_and_narrow(state, prior.with_coupling(coupling), tol)
-    return state.with_posterior(_mean(state, fits))
+    # What rounding holds at least is what there is to expect.
+    prior = replace(prior.with_coupling(coupling), mode=np.maximum(prior.mode, state.least))
+    return _mean(state, wide_and_narrow(state, prior, tol))
 
 
 def wide_and_narrow(

@@ -18,21 +18,12 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["STRENGTH", "Blocks", "Curvature", "log_hyperprior"]
+__all__ = ["Blocks", "Curvature"]
 
-STRENGTH = 2.0
-"""Strength a of the prior of the precisions: it gives way to a few dozen entries that the rows
-determine, and holds where they determine next to none."""
 # With the curvature held, rounds cost little.
 _ROUNDS = 50
 # A leap is no longer than so many steps.
 _LONGEST_LEAP = 8.0
-
-
-def log_hyperprior(precisions: FloatArray, mode: FloatArray) -> float:
-    """Logarithm of the gamma prior of log-precisions, relative to its height at the mode."""
-    ratio = precisions / mode
-    return STRENGTH * float(np.sum(np.log(ratio) - ratio + 1.0))
 
 
 @dataclass(frozen=True)
@@ -87,7 +78,7 @@ class Curvature:
         relative = self.prior.relative_precisions(power)
         gained = 0.5 * self._look(precisions, relative).gained
         gained -= 0.5 * self.log_determinant(precisions, power)
-        return gained + log_hyperprior(precisions, self.prior.mode)
+        return gained + self.prior.log_hyperprior(precisions)
 
     def best_precisions(self, start: FloatArray, power: float, tolerance: float) -> FloatArray:
         """The fixed point (g,).
@@ -100,12 +91,13 @@ class Curvature:
         # Estimates are scaled so that they are right where the optimum is known.
         known, found = self.prior.sums(relative * self.theta**2), self._squares(relative)
         scale = known / np.where(found > 0.0, found, 1.0)
-        more = 2.0 * STRENGTH / self.prior.mode
+        worth, held = 2.0 * self.prior.strength, self.prior.held
+        more = worth / self.prior.mode
 
         def following(precisions: FloatArray) -> FloatArray:
             at = self._look(precisions, relative)
-            best = (at.effective_dof + 2.0 * STRENGTH) / (scale * at.squares + more)
-            return np.maximum(best, self.least)
+            best = (at.effective_dof + worth) / (scale * at.squares + more)
+            return np.maximum(best if held is None else np.where(held, start, best), self.least)
 
         longest = _LONGEST_LEAP if self._is_whole else 1.0
         precisions = start

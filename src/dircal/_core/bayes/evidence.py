@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dircal._core.bayes.curvature import Blocks, Curvature, log_hyperprior
+from dircal._core.bayes.curvature import Blocks, Curvature
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.bayes.sample import blocks_of_classes, hessian_of_shared
@@ -238,7 +238,7 @@ class EvidenceState:
             weights,
             curvature.effective_dof(precisions, power),
             evidence,
-            log_hyperprior(precisions, prior.mode),
+            prior.log_hyperprior(precisions),
             self.posterior(solution.params, weights) if self.path.forms_hessian else None,
         )
 

@@ -1,11 +1,18 @@
 """What a map learned by evidence reads, and the prior that belongs to it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dircal._core.bayes.mixture import mix_with_uniform, shrink_row_mean, uniform_weight
-from dircal._core.bayes.prior import GroupedGaussianPrior, curved_prior, full_prior, linear_prior
+from dircal._core.bayes.prior import (
+    GroupedGaussianPrior,
+    curved_prior,
+    diagonal_prior,
+    full_prior,
+    linear_prior,
+)
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import GROUPS, NO_SPREAD
@@ -13,7 +20,7 @@ from dircal._core.model.statistics import curve_statistics
 from dircal._core.model.structure import Full
 from dircal._typing import FloatArray
 
-__all__ = ["MixedRows", "MixturePrior"]
+__all__ = ["MixedRows", "MixturePrior", "RowMoments"]
 
 # Scores are not made flatter than this standard deviation within a row.
 _LEAST_SPREAD = 1.0
@@ -50,6 +57,27 @@ class MixedRows:
     slope: float
     uniform_weight: float
     row_mean_factor: float
+
+    def without_curves(self) -> "MixedRows":
+        """The same for a linear map."""
+        return self._simpler(linear_prior)
+
+    def with_slopes_only(self) -> "MixedRows":
+        """The same for a diagonal matrix."""
+        return self._simpler(diagonal_prior)
+
+    def _simpler(
+        self, make: Callable[[int, FloatArray, float], GroupedGaussianPrior]
+    ) -> "MixedRows":
+        assert isinstance(self.rows.transform, _Mixture)
+        mixture = replace(self.rows.transform, curved=False)
+        k, mode = self.rows.n_classes, self.prior.mode[: len(GROUPS)]
+        return replace(
+            self,
+            rows=replace(self.rows, transform=mixture),
+            # The first parameter is the first of the diagonal.
+            prior=make(k, mode, float(self.prior.centre[0])),
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +120,7 @@ class MixturePrior:
         if self.normalised:
             mixed = replace(clipped, transform=_Mixture(slope, weight, normalised=True))
             return MixedRows(mixed, full_prior(k, self.mode, 1.0), slope, weight, 1.0)
-        read = max(slope, _least_slope(clipped))
+        read = max(slope, RowMoments.of(clipped).least_slope(clipped.largest))
         make = curved_prior if self.curved else linear_prior
         prior = make(k, self.mode, slope / read)
         mixture = _Mixture(read, weight, normalised=False)
@@ -105,26 +133,33 @@ class MixturePrior:
 
 
 @dataclass
-class _RowMoments(AbstractSums):
-    """Weighted means over rows of the squared mean and of the variance of the scores of a row."""
+class RowMoments(AbstractSums):
+    """Weighted means over rows of the mean, its square and the variance of the scores of a row."""
 
+    mean: float
     squared_mean: float
     variance: float
 
+    @classmethod
+    def of(cls, rows: Rows) -> "RowMoments":
+        """In one pass."""
+        return rows.fold(_row_moments)
 
-def _row_moments(chunk: Chunk) -> _RowMoments:
-    means = chunk.scores.mean(axis=0)
+    def least_slope(self, largest: float) -> float:
+        """The slope that gives scores the least spread within a row; zero if they have none.
+
+        ``largest`` is the largest absolute score, beside which they may be rounding.
+        """
+        if self.variance <= NO_SPREAD * largest**2:
+            return 0.0
+        return _LEAST_SPREAD / float(np.sqrt(self.variance))
+
+
+def _row_moments(chunk: Chunk) -> RowMoments:
+    means, weight = chunk.scores.mean(axis=0), chunk.weight
     deviations = chunk.scores - means
     variances = np.einsum("jm,jm->m", deviations, deviations) / len(deviations)
-    return _RowMoments(float(chunk.weight @ means**2), float(chunk.weight @ variances))
-
-
-def _least_slope(rows: Rows) -> float:
-    """The slope that gives the scores of a row the least spread; zero if they have none."""
-    variance = rows.fold(_row_moments).variance
-    if variance <= NO_SPREAD * max(rows.largest, 1.0) ** 2:
-        return 0.0
-    return _LEAST_SPREAD / float(np.sqrt(variance))
+    return RowMoments(float(weight @ means), float(weight @ means**2), float(weight @ variances))
 
 
 def _row_mean_factor(rows: Rows) -> float:
@@ -134,7 +169,7 @@ def _row_mean_factor(rows: Rows) -> float:
     far the largest thing about it. Off-diagonal entries that the prior takes for independent would
     move a logit mostly by that mean.
     """
-    moments = rows.fold(_row_moments)
+    moments = RowMoments.of(rows)
     if moments.variance >= moments.squared_mean:
         return 1.0
     return float(np.sqrt(moments.variance / moments.squared_mean))

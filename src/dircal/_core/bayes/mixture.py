@@ -8,7 +8,12 @@ import numpy as np
 
 from dircal._typing import FloatArray
 
-__all__ = ["mix_with_uniform", "shrink_row_mean", "uniform_weight"]
+__all__ = [
+    "mix_with_uniform",
+    "shrink_row_mean",
+    "uniform_weight",
+    "weights_of_whole_scores",
+]
 
 _MOST = 1.0 - float(np.finfo(np.float64).eps)
 
@@ -41,6 +46,18 @@ def shrink_row_mean(scores: FloatArray, factor: float) -> FloatArray:
     if factor < 1.0:
         scores -= (1.0 - factor) * scores.mean(axis=0)
     return scores
+
+
+def weights_of_whole_scores(weights: FloatArray, factor: float) -> FloatArray:
+    """[W | b] for scores that does what ``weights`` do to those with a part of their row mean.
+
+    That part multiplies the row means of W. What they have in common changes no probability, and
+    stays as it is.
+    """
+    means = weights[:, :-1].mean(axis=1, keepdims=True)
+    changed = weights.copy()
+    changed[:, :-1] += (factor - 1.0) * (means - means.mean())
+    return changed
 
 
 def uniform_weight(n: float, surprise: float = 1.0) -> float:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._core.model.curved import Curved
 from dircal._core.model.penalty import GROUPS, ParameterPenalty, group_of_entries
@@ -13,8 +14,10 @@ from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "CURVE_GROUPS",
+    "STRENGTH",
     "GroupedGaussianPrior",
     "curved_prior",
+    "diagonal_prior",
     "full_prior",
     "linear_prior",
 ]
@@ -22,6 +25,9 @@ __all__ = [
 CURVE_GROUPS = ("curvature", "shared_curve", "class_curves")
 """Groups of coefficients of the statistics: of gap and entropy, of hinges, of a class's own."""
 
+STRENGTH = 2.0
+"""Strength of the prior of the precisions: it gives way to a few dozen entries that the rows
+determine, and holds where they determine next to none."""
 # Beyond so many classes a matrix has more entries than any number of rows determines.
 _MOST_CLASSES_OF_A_MATRIX = 400
 # Pairs of classes that never compete still get this part of the variance of the most frequent.
@@ -46,6 +52,10 @@ class GroupedGaussianPrior:
         The temperature map.
     co_occurrence : array of shape (p,) or None
         Of each off-diagonal entry, how often its two classes compete; zero elsewhere.
+    strength : float
+        Strength a of the gamma prior of the precisions around their mode, worth 2a parameters.
+    held : array of shape (g,) or None
+        Groups whose precision is not learned but stays at the mode.
     """
 
     structure: Full | Diagonal | Curved
@@ -54,18 +64,13 @@ class GroupedGaussianPrior:
     mode: FloatArray
     centre: FloatArray
     co_occurrence: FloatArray | None = None
+    strength: float = STRENGTH
+    held: npt.NDArray[np.bool_] | None = None
 
     @property
     def base(self) -> Full | Diagonal:
         """The structure without its curves."""
         return _base(self.structure)
-
-    @property
-    def n_more_parameters(self) -> int:
-        """How many numbers probabilities depend on, beyond the one of a temperature map."""
-        n_more = self.structure.n_params - len(self.structure.null_directions) - 1
-        # Own coefficients can do together what shared ones do.
-        return n_more - self.structure.n_own if isinstance(self.structure, Curved) else n_more
 
     def relative_precisions(self, power: float) -> FloatArray:
         """Precision (p,) of each parameter, relative to that of its group.
@@ -88,6 +93,15 @@ class GroupedGaussianPrior:
         """Sum of values (p,) in each group (g,)."""
         summed: FloatArray = np.bincount(self.group, values, len(self.names)).astype(np.float64)
         return summed
+
+    def by_name(self, values: FloatArray) -> dict[str, float]:
+        """Values (g,) of the groups under their names."""
+        return dict(zip(self.names, values.tolist(), strict=True))
+
+    def log_hyperprior(self, precisions: FloatArray) -> float:
+        """Logarithm of the gamma prior of log-precisions, relative to its height at the mode."""
+        ratio = precisions / self.mode
+        return self.strength * float(np.sum(np.log(ratio) - ratio + 1.0))
 
     def with_coupling(self, coupling: FloatArray) -> "GroupedGaussianPrior":
         """With the co-occurrence of classes in rows: minus the sum of p_i p_j off the diagonal."""
@@ -114,6 +128,11 @@ def full_prior(n_classes: int, mode: FloatArray, slope: float) -> GroupedGaussia
 def linear_prior(n_classes: int, mode: FloatArray, slope: float) -> GroupedGaussianPrior:
     """The same, but with very many classes of a diagonal matrix."""
     return _prior_of(_base_for(n_classes), mode, slope)
+
+
+def diagonal_prior(n_classes: int, mode: FloatArray, slope: float) -> GroupedGaussianPrior:
+    """The same of a diagonal matrix: slopes and intercepts."""
+    return _prior_of(Diagonal(n_classes), mode, slope)
 
 
 def curved_prior(n_classes: int, mode: FloatArray, slope: float) -> GroupedGaussianPrior:

@@ -11,7 +11,7 @@ from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractChunkSource, Chunk, clipped, log_of_clip, span_of
 from dircal._typing import AnyFloatArray, FloatArray
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "View"]
 
 # Scores beyond this size leave single precision too few digits for what is small beside them.
 _LARGE_SCORE = 1e3
@@ -90,20 +90,30 @@ class Rows:
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum over the chunks of what ``function`` makes of each."""
-        view = _View(self.log_clip, self.transform, self.dtype)
-        return self.source.fold(partial(_viewed, function, view))
+        return self.source.fold(partial(_viewed, function, self.view))
+
+    @property
+    def view(self) -> "View":
+        """How scores are looked at, without the rows."""
+        return View(self.log_clip, self.transform, self.dtype)
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """How scores are looked at; see `Rows`."""
 
     log_clip: float
     transform: Callable[[FloatArray], FloatArray] | None
     dtype: type[np.floating[Any]]
 
-    def of(self, chunk: Chunk) -> AnyFloatArray:
-        """The scores (k, m) of a chunk, so looked at."""
+    def of(self, chunk: Chunk) -> Chunk:
+        """A chunk so looked at; what was made of its scores last is kept beside it."""
+        # A view for each precision: some passes go to and fro between them.
+        slot = f"view {self.dtype.__name__}"
+        scores = chunk.once(slot, self, lambda: self._scores_of(chunk))
+        return chunk if scores is chunk.scores else replace(chunk, scores=scores)
+
+    def _scores_of(self, chunk: Chunk) -> AnyFloatArray:
         if self.transform is not None:
             scores = self.transform(np.maximum(chunk.scores, self.log_clip))
             return scores.astype(self.dtype, copy=False)
@@ -115,10 +125,6 @@ class _View:
         return clipped(scores, self.log_clip)
 
 
-def _viewed(function: Callable[[Chunk], _T], view: _View, chunk: Chunk) -> _T:
+def _viewed(function: Callable[[Chunk], _T], view: View, chunk: Chunk) -> _T:
     """What ``function`` makes of a chunk that is looked at in this way."""
-    # A view for each precision: some passes go to and fro between them.
-    scores = chunk.once(f"view {view.dtype.__name__}", view, lambda: view.of(chunk))
-    if scores is chunk.scores:
-        return function(chunk)
-    return function(Chunk(scores, chunk.labels, chunk.weight, chunk.memo))
+    return function(view.of(chunk))

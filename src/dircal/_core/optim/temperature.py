@@ -1,5 +1,6 @@
 """The temperature map: one slope, found by Newton's method on its logarithm."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,13 @@ from dircal._core.optim.separation import solve
 from dircal._core.optim.steps import NewtonStep, Point
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["TemperatureFit", "definite_temperature", "fit_temperature"]
+__all__ = [
+    "AbstractSlopeObjective",
+    "SlopeLoss",
+    "TemperatureFit",
+    "definite_temperature",
+    "fit_temperature",
+]
 
 # No step multiplies or divides the slope by more than this.
 _LARGEST_FACTOR = 8.0
@@ -58,7 +65,7 @@ def fit_temperature(
     Without ``start`` the first guess is the Newton step from slope zero, which makes the method
     blind to the scale of the scores.
     """
-    loss = _SlopeLoss.of(rows)
+    loss = SlopeLoss.of(rows)
     noise = _GRADIENT_ROUNDING[rows.dtype] * rows.largest
     n_before = 0
     if start is None:
@@ -98,33 +105,18 @@ def definite_temperature(rows: Rows, *, tol: float, max_iter: int, start: float)
     return solve(objective, np.array([start]), every_row_right=True, tol=tol, max_iter=max_iter)
 
 
-@dataclass(frozen=True)
-class _SlopeLoss:
-    """The mean loss as a function of the slope, always with both derivatives.
-
-    Two classes need only the difference of their scores.
-    """
-
-    loss: Likelihood | LogisticObjective
-    total_weight: float
+class AbstractSlopeObjective(ABC):
+    """An objective of one parameter, the slope or its logarithm, always with both derivatives."""
 
     hessian_is_cheap = True
 
-    @classmethod
-    def of(cls, rows: Rows) -> "_SlopeLoss":
-        """The loss of these rows."""
-        k, n = rows.n_classes, rows.total_weight
-        if k == 2:
-            return cls(LogisticObjective(rows, log_odds), n)
-        return cls(Likelihood(rows, Scalar(k)), n)
-
+    @abstractmethod
     def evaluate(self, params: FloatArray) -> Evaluation:
         """Value and both derivatives."""
-        return self.evaluate_with_hessian(params)
 
     def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
-        """Value and both derivatives."""
-        return self.loss.evaluate_with_hessian(params)
+        """The same."""
+        return self.evaluate(params)
 
     def null_directions(self) -> list[IntArray]:
         """A slope changes every probability."""
@@ -137,6 +129,29 @@ class _SlopeLoss:
 
 
 @dataclass(frozen=True)
+class SlopeLoss(AbstractSlopeObjective):
+    """The mean loss as a function of the slope.
+
+    Two classes need only the difference of their scores.
+    """
+
+    loss: Likelihood | LogisticObjective
+    total_weight: float
+
+    @classmethod
+    def of(cls, rows: Rows) -> "SlopeLoss":
+        """The loss of these rows."""
+        k, n = rows.n_classes, rows.total_weight
+        if k == 2:
+            return cls(LogisticObjective(rows, log_odds), n)
+        return cls(Likelihood(rows, Scalar(k)), n)
+
+    def evaluate(self, params: FloatArray) -> Evaluation:
+        """Value and both derivatives."""
+        return self.loss.evaluate_with_hessian(params)
+
+
+@dataclass(frozen=True)
 class _LogSlopeSteps:
     """Newton's method on u = ln s, which keeps the slope s positive.
 
@@ -146,7 +161,7 @@ class _LogSlopeSteps:
     there is no step.
     """
 
-    loss: _SlopeLoss
+    loss: SlopeLoss
     noise: float
 
     def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
