@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 from _passes import Passes, count_passes
-from _problems import FloatArray
+from _problems import FloatArray, usual_strengths
 from threadpoolctl import threadpool_limits
 
 from dircal import DirichletCalibrator, calibration_test
@@ -53,10 +53,11 @@ def run_alone(task: str, folder: Path, say: Say) -> dict[str, Any]:
 
 
 def _many_classes(folder: Path) -> dict[str, Any]:
-    """Default ODIR on logits: peak memory, and the loss against time."""
+    """ODIR with usual strengths on logits: peak memory, and the loss against time."""
     inputs, labels = np.load(folder / INPUTS), np.load(folder / LABELS)
     classes = np.arange(inputs.shape[1])
-    calibrator = DirichletCalibrator(input_scale="logit", tol=TOL, classes=classes)
+    strengths = usual_strengths(*inputs.shape)
+    calibrator = DirichletCalibrator(**strengths, input_scale="logit", tol=TOL, classes=classes)
     watch = _Watch()
     began = time.perf_counter()
     with watch.watching():
@@ -75,9 +76,9 @@ def _many_classes(folder: Path) -> dict[str, Any]:
 
 
 def _many_rows(folder: Path) -> dict[str, Any]:
-    """The default fit on a memory map, one loss and gradient, and a slice of predictions."""
+    """A fit with usual strengths on a memory map, one loss and gradient, a slice of predictions."""
     inputs, labels = np.load(folder / INPUTS, mmap_mode="r"), np.load(folder / LABELS)
-    calibrator = DirichletCalibrator()
+    calibrator = DirichletCalibrator(**usual_strengths(*inputs.shape))
     watch = _Watch()
     began = time.perf_counter()
     with watch.watching():

@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-from _problems import problems
+from _problems import problems, usual_strengths
 from _timing import Row, race
 from threadpoolctl import threadpool_limits
 
@@ -32,7 +32,8 @@ def _against_odir(n_classes: int, target: float) -> list[Row]:
     rows = []
     for problem in problems(n_classes):
         ours = BayesianDirichletCalibrator(classes=np.arange(n_classes), curves="none")
-        odir = DirichletCalibrator(classes=np.arange(n_classes))
+        strengths = usual_strengths(len(problem.labels), n_classes)
+        odir = DirichletCalibrator(**strengths, classes=np.arange(n_classes))
         times = race(
             lambda ours=ours, problem=problem: ours.fit(problem.proba, problem.labels),  # type: ignore[misc]
             lambda odir=odir, problem=problem: odir.fit(problem.proba, problem.labels),  # type: ignore[misc]

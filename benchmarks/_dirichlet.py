@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from _problems import FloatArray, Problem, mean_log_loss, problems
+from _problems import FloatArray, Problem, mean_log_loss, problems, usual_strengths
 from _timing import Row, race
 from sklearn.linear_model import LogisticRegression
 
@@ -41,17 +41,18 @@ def l2_against_sklearn() -> list[Row]:
 
 
 def odir_against_newton() -> list[Row]:
-    """The default fit beside scikit-learn's L2 fit by Newton's method, which has no ODIR."""
+    """A fit with a learned floor beside scikit-learn's L2 fit by Newton, which has no ODIR."""
     problem = problems(10)[0]
     theirs = _just_accurate_enough(problem, _l2_calibrator(problem), "newton-cg")
-    ours = DirichletCalibrator(classes=np.arange(10))
+    strengths = usual_strengths(len(problem.labels), 10)
+    ours = DirichletCalibrator(**strengths, classes=np.arange(10))
     times = race(
         lambda: ours.fit(problem.proba, problem.labels),
         lambda: theirs.model.fit(theirs.scores, problem.labels),
     )
     return [
         Row(
-            "Dirichlet ODIR, default, k=10",
+            "Dirichlet ODIR, floor learned, k=10",
             problem.name,
             "s",
             times.ours,

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from _many_classes import first_evaluation
-from _problems import generate
+from _problems import generate, usual_strengths
 from _report import Series, show_amount, show_ratio
 from _timing import race
 
@@ -55,7 +55,8 @@ def growth() -> Series:
 
 def _measure(n_samples: int, n_classes: int) -> _Point:
     problem = generate(n_samples, n_classes)
-    calibrator = DirichletCalibrator(classes=np.arange(n_classes))
+    strengths = usual_strengths(n_samples, n_classes)
+    calibrator = DirichletCalibrator(**strengths, classes=np.arange(n_classes))
     times = race(
         lambda: calibrator.fit(problem.proba, problem.labels),
         first_evaluation(problem, Full(n_classes, n_classes)),

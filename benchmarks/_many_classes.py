@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from _passes import count_passes
-from _problems import Problem, problems
+from _problems import Problem, problems, usual_strengths
 from _timing import Row, race
 
 from dircal import DirichletCalibrator, VectorScaling
@@ -44,23 +44,20 @@ def first_evaluation(problem: Problem, structure: Structure) -> Callable[[], obj
 
 
 def _odir(problem: Problem) -> Row:
-    calibrator = DirichletCalibrator(clip=_CLIP, classes=np.arange(_N_CLASSES))
+    strengths = usual_strengths(len(problem.labels), _N_CLASSES)
+    calibrator = DirichletCalibrator(**strengths, clip=_CLIP, classes=np.arange(_N_CLASSES))
     return _in_evaluations(problem, "Dirichlet ODIR", calibrator, _MOST_EVALUATIONS)
 
 
 def _odir_clip_learned(problem: Problem) -> Row:
-    calibrator = DirichletCalibrator(classes=np.arange(_N_CLASSES))
+    strengths = usual_strengths(len(problem.labels), _N_CLASSES)
+    calibrator = DirichletCalibrator(**strengths, classes=np.arange(_N_CLASSES))
     return _in_evaluations(problem, "Dirichlet ODIR, clip learned", calibrator)
 
 
 def _weak_odir(problem: Problem) -> Row:
-    k, n = problem.n_classes, len(problem.labels)
-    calibrator = DirichletCalibrator(
-        lam=_WEAKER * (k * (k - 1)) ** 2 / n,
-        mu=_WEAKER * k**2 / n,
-        clip=_CLIP,
-        classes=np.arange(k),
-    )
+    weaker = usual_strengths(len(problem.labels), _N_CLASSES, _WEAKER)
+    calibrator = DirichletCalibrator(**weaker, clip=_CLIP, classes=np.arange(_N_CLASSES))
     return _in_evaluations(problem, "Dirichlet ODIR, lam and mu / 100", calibrator)
 
 

@@ -4,12 +4,20 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "Problem", "all_networks", "generate", "mean_log_loss", "problems"]
+__all__ = [
+    "FloatArray",
+    "Problem",
+    "all_networks",
+    "generate",
+    "mean_log_loss",
+    "problems",
+    "usual_strengths",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 LabelArray: TypeAlias = npt.NDArray[np.int64]
@@ -84,6 +92,19 @@ def generate(n_samples: int, n_classes: int, part: int = 0) -> Problem:
     labels = honest.argmax(axis=1)
     logits *= _OVERCONFIDENCE
     return Problem(f"generated k={n_classes}", _softmax(logits), logits, labels)
+
+
+class Strengths(TypedDict):
+    """Of ODIR, in the units of the paper's formula."""
+
+    lam: float
+    mu: float
+
+
+def usual_strengths(n_samples: int, n_classes: int, factor: float = 1.0) -> Strengths:
+    """Strengths of ODIR that are a fixed prior, for fits in which nothing is learned."""
+    pairs = n_classes * (n_classes - 1)
+    return {"lam": factor * pairs**2 / n_samples, "mu": factor * n_classes**2 / n_samples}
 
 
 def mean_log_loss(logits: FloatArray, labels: LabelArray) -> float:

@@ -23,17 +23,35 @@ from dircal import (
     VectorScaling,
 )
 
-__all__ = ["AUTO", "BAYES", "GRID", "METHODS", "OUR_SMS", "SMS", "UNCALIBRATED", "applies"]
+__all__ = [
+    "AUTO",
+    "BAYES",
+    "CANDIDATES",
+    "DIRICHLET",
+    "GRID",
+    "METHODS",
+    "OUR_SMS",
+    "SMS",
+    "TEMPERATURE",
+    "UNCALIBRATED",
+    "applies",
+]
 
 FloatArray = npt.NDArray[np.float64]
 LabelArray = npt.NDArray[np.int64]
 
 UNCALIBRATED, BAYES, AUTO = "uncalibrated", "Bayesian Dirichlet", "Auto"
 OUR_SMS, SMS, GRID = "Bayesian, fixed", "probmetrics SMS", "Dirichlet ODIR, grid"
+TEMPERATURE, VECTOR, DIRICHLET = "temperature", "vector", "Dirichlet ODIR"
+BAYES_LINEAR = "Bayesian, no curves"
+CANDIDATES = (UNCALIBRATED, TEMPERATURE, VECTOR, BAYES_LINEAR, BAYES)
+"""Single maps of the kinds that `AutoCalibrator` averages."""
 # 2160 fits: beyond these sizes they take minutes.
 _GRID_CLASSES = 10
-_GRID_ROWS = 600
-_AUTO_CLASSES = 100
+_GRID_ROWS = {"UCI": 600, "networks": 5000}
+# Fits without a prior of 1000 classes take minutes and come to nothing.
+_UNPENALISED_CLASSES = 200
+_UNPENALISED = ("Dirichlet L2", "one-vs-rest beta", "one-vs-rest isotonic", "scikit-learn isotonic")
 
 # The floor of the authors of SMS.
 _SINGLE_ZERO = float(np.finfo(np.float32).tiny)
@@ -105,9 +123,9 @@ def _netcal(n_classes: int) -> Any:
 
 METHODS: dict[str, Callable[[int], Any]] = {
     UNCALIBRATED: lambda k: IdentityCalibrator(classes=range(k)),
-    "temperature": lambda k: TemperatureScaling(classes=range(k)),
-    "vector": lambda k: VectorScaling(classes=range(k)),
-    "Dirichlet ODIR": lambda k: DirichletCalibrator(classes=range(k)),
+    TEMPERATURE: lambda k: TemperatureScaling(classes=range(k)),
+    VECTOR: lambda k: VectorScaling(classes=range(k)),
+    DIRICHLET: lambda k: DirichletCalibrator(classes=range(k)),
     "Dirichlet L2": lambda k: DirichletCalibrator(penalty="l2", classes=range(k)),
     GRID: lambda k: CalibratorCV(DirichletCalibrator(classes=range(k)), "paper_neural"),
     "one-vs-rest beta": lambda k: OneVsRestCalibrator(BetaCalibrator(), classes=range(k)),
@@ -115,6 +133,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
     OUR_SMS: lambda k: BayesianDirichletCalibrator(
         prior="fixed", classes=range(k), clip=_SINGLE_ZERO
     ),
+    BAYES_LINEAR: lambda k: BayesianDirichletCalibrator(curves="none", classes=range(k)),
     BAYES: lambda k: BayesianDirichletCalibrator(classes=range(k)),
     AUTO: lambda k: AutoCalibrator(classes=range(k)),
     "scikit-learn isotonic": lambda k: _Isotonic(),
@@ -129,8 +148,13 @@ if find_spec("netcal") is not None:
     METHODS["netcal temperature"] = _netcal
 
 
-def applies(method: str, n_rows: int, n_classes: int) -> bool:
-    """Whether a method takes part in a task of this size; some would take minutes."""
+def applies(method: str, kind: str, n_rows: int, n_classes: int, draw: int) -> bool:
+    """Whether a method takes part in a task of this size; some would take minutes.
+
+    Learning curves are of methods that somebody would use with few rows.
+    """
     if method == GRID:
-        return n_classes <= _GRID_CLASSES and n_rows <= _GRID_ROWS
-    return method != AUTO or n_classes <= _AUTO_CLASSES
+        return draw == 0 and n_classes <= _GRID_CLASSES and n_rows <= _GRID_ROWS.get(kind, 0)
+    if method in _UNPENALISED or method == OUR_SMS:
+        return draw == 0 and n_classes <= _UNPENALISED_CLASSES
+    return method != VECTOR or n_classes <= _UNPENALISED_CLASSES

@@ -1,42 +1,63 @@
-"""One row for each task and method: measured once, kept in a file, never measured again."""
+"""One row for each task, draw and method: measured once, kept in a file, never measured again."""
 
 import csv
 import time
 import warnings
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _quality_methods import METHODS, UNCALIBRATED, applies
+import numpy.typing as npt
+from _quality_methods import METHODS, TEMPERATURE, UNCALIBRATED, applies
 from _quality_tasks import Task
 
 from dircal.metrics import brier_score, classwise_ece, log_loss
 
-__all__ = ["Row", "measure", "read_rows"]
+__all__ = ["Row", "key_of", "measure", "read_rows"]
 
 PATH = Path(__file__).resolve().parent / "results" / "quality.csv"
 # A probability of zero costs this much, as in the paper.
 _CLIP = 1e-15
 _NORMAL = 1.96
 
+FloatArray = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Row:
-    """What one method did to one task; ``low`` and ``high`` bound the change of the log-loss."""
+    """What one method did to one task.
+
+    ``low`` and ``high`` bound the change of the log-loss from that of the uncalibrated rows, and
+    ``low_temperature`` and ``high_temperature`` that from temperature scaling, by paired intervals
+    of 95 %. ``change`` is the first one itself, and ``harm`` the probability that it is above zero
+    where the method foretells that, else NaN.
+    """
 
     task: str
     kind: str
+    source: str
     classifier: str
     half: str
     n: int
     k: int
+    draw: int
     method: str
     log_loss: float
     brier: float
     classwise_ece: float
     seconds: float
+    change: float
     low: float
     high: float
+    low_temperature: float
+    high_temperature: float
+    harm: float
+
+
+def key_of(row: Row) -> tuple[str, int, int, str]:
+    """What makes it the only one of its kind."""
+    return row.task, row.n, row.draw, row.method
 
 
 def read_rows() -> list[Row]:
@@ -50,49 +71,68 @@ def read_rows() -> list[Row]:
         ]
 
 
-def measure(task: Task, known: set[tuple[str, str]]) -> list[Row]:
+def measure(task: Task, known: set[tuple[str, int, int, str]]) -> None:
     """Measure the methods that this task lacks, and add them to the file."""
     n, k = task.fit_proba.shape
-    rows = []
-    for method in METHODS:
-        if (task.name, method) in known or not applies(method, n, k):
-            continue
-        row = _measure(task, method)
-        rows.append(row)
-        _append(row)
-    return rows
+    missing = [
+        method
+        for method in METHODS
+        if applies(method, task.kind, n, k, task.draw)
+        and (task.name, n, task.draw, method) not in known
+    ]
+    if not missing:
+        return
+    picked = np.arange(len(task.test_labels)), task.test_labels
+    others = [
+        -np.log(_fit_and_predict(task, method)[1][picked].clip(_CLIP))
+        for method in (UNCALIBRATED, TEMPERATURE)
+    ]
+    for method in missing:
+        _append(_measure(task, method, *others))
 
 
-def _measure(task: Task, method: str) -> Row:
-    n, k = task.fit_proba.shape
-    calibrator = METHODS[method](k)
+def _fit_and_predict(task: Task, method: str) -> tuple[Any, FloatArray, float]:
+    """The fitted calibrator, its probabilities, and the processor time of the fit."""
+    calibrator = METHODS[method](task.fit_proba.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         began = time.process_time()
         calibrator.fit(task.fit_proba, task.fit_labels)
         seconds = time.process_time() - began
         proba = np.asarray(calibrator.predict_proba(task.test_proba), dtype=np.float64)
+    return calibrator, proba / proba.sum(axis=1, keepdims=True), seconds
+
+
+def _measure(task: Task, method: str, uncalibrated: FloatArray, temperature: FloatArray) -> Row:
+    n, k = task.fit_proba.shape
+    calibrator, proba, seconds = _fit_and_predict(task, method)
     y, classes = task.test_labels, range(k)
-    proba = proba / proba.sum(axis=1, keepdims=True)
-    rows = np.arange(len(y))
-    losses = -np.log(proba[rows, y].clip(_CLIP))
-    change = losses + np.log(task.test_proba[rows, y].clip(_CLIP))
-    error = 0.0 if method == UNCALIBRATED else float(change.std(ddof=1) / np.sqrt(len(y)))
+    losses = -np.log(proba[np.arange(len(y)), y].clip(_CLIP))
+    change = losses - uncalibrated
     return Row(
         task.name,
         task.kind,
+        task.source,
         task.classifier,
         task.half,
         n,
         k,
+        task.draw,
         method,
         float(log_loss(y, proba, classes=classes)),
         float(brier_score(y, proba, classes=classes)),
         float(classwise_ece(y, proba, classes=classes)),
         seconds,
-        float(change.mean() - _NORMAL * error),
-        float(change.mean() + _NORMAL * error),
+        float(change.mean()),
+        *_interval(change),
+        *_interval(losses - temperature),
+        float(getattr(calibrator, "probability_of_harm_", np.nan)),
     )
+
+
+def _interval(difference: FloatArray) -> tuple[float, float]:
+    error = _NORMAL * float(difference.std(ddof=1)) / np.sqrt(len(difference))
+    return float(difference.mean() - error), float(difference.mean() + error)
 
 
 def _append(row: Row) -> None:

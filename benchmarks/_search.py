@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from _problems import Problem, problems
+from _problems import Problem, problems, usual_strengths
 from _timing import Row
 
 from dircal import CalibratorCV, DirichletCalibrator
@@ -27,8 +27,10 @@ def grids_against_one_fit() -> list[Row]:
 
 
 def _against_one_fit(problem: Problem, grid: object, what: str, target: float) -> Row:
-    """The search once, and the quickest of some cold fits with the default strengths."""
-    calibrator = DirichletCalibrator(classes=np.arange(problem.n_classes))
+    """The search once, and the quickest of some cold fits with usual strengths."""
+    k = problem.n_classes
+    strengths = usual_strengths(len(problem.labels), k)
+    calibrator = DirichletCalibrator(**strengths, classes=np.arange(k))
     search = CalibratorCV(calibrator, grid)
     cold = min(
         _seconds(lambda: calibrator.fit(problem.proba, problem.labels)) for _ in range(_COLD_FITS)

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-from _problems import Problem, problems
+from _problems import Problem, problems, usual_strengths
 from _timing import Row, race
 from threadpoolctl import threadpool_limits
 
@@ -21,29 +21,29 @@ _LOOSE = 1e-5
 
 
 def few_classes_against_sms() -> list[Row]:
-    """The default fit with 10 classes, floor included."""
+    """A fit with usual strengths and 10 classes, floor included."""
     if find_spec("probmetrics") is None:
         return []
-    ours = DirichletCalibrator(classes=np.arange(10))
-    return [_race(problems(10)[0], "Dirichlet ODIR, default, k=10", ours, None)]
+    problem = problems(10)[0]
+    strengths = usual_strengths(len(problem.labels), 10)
+    ours = DirichletCalibrator(**strengths, classes=np.arange(10))
+    return [_race(problem, "Dirichlet ODIR, floor learned, k=10", ours, None)]
 
 
 def many_classes_against_sms() -> list[Row]:
-    """The default fit with 100 classes, floor included; then one that is no closer than SMS."""
+    """The same with 100 classes; then one that is no closer than SMS."""
     if find_spec("probmetrics") is None:
         return []
     classes = np.arange(100)
     name = "Dirichlet ODIR, floor learned, k=100"
-    default = DirichletCalibrator(classes=classes)
-    loose = DirichletCalibrator(classes=classes, tol=_LOOSE)
-    return [
-        row
-        for problem in problems(100)
-        for row in (
-            _race(problem, name, default, 1.0),
-            _race(problem, f"{name}, tol={_LOOSE:.0e}", loose, None),
-        )
-    ]
+    rows = []
+    for problem in problems(100):
+        strengths = usual_strengths(len(problem.labels), 100)
+        usual = DirichletCalibrator(**strengths, classes=classes)
+        loose = DirichletCalibrator(**strengths, classes=classes, tol=_LOOSE)
+        rows.append(_race(problem, name, usual, 1.0))
+        rows.append(_race(problem, f"{name}, tol={_LOOSE:.0e}", loose, None))
+    return rows
 
 
 def _race(problem: Problem, name: str, ours: DirichletCalibrator, target: float | None) -> Row:
