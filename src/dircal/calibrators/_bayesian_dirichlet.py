@@ -21,7 +21,6 @@ from dircal.calibrators._solver_options import Clip
 from dircal.maps import (
     AbstractLinearStep,
     LinearParameters,
-    RowTotals,
     Softmax,
     UniformMixture,
     WithCurves,
@@ -315,7 +314,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
 
     def _fitted(self, tempered: TemperedRows, mixed: MixedRows, fit: GroupFit) -> Fitted:
         rows, solution = tempered.rows, fit.solution
-        compared = rows.with_clip(tempered.clip), RowTotals.of(rows), solution, tempered.temperature
+        compared = rows.with_clip(tempered.clip), solution, tempered.temperature
         mixture = UniformMixture(mixed.slope, mixed.uniform_weight, self.prior == "fixed")
         bent = step_of(mixed, solution.params)
         n_more = max(1, round(float(fit.effective_dof.sum())))

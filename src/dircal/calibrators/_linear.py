@@ -14,7 +14,7 @@ from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_pat
 from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyInUse
 from dircal.calibrators._solver_options import choose_clip
-from dircal.maps import RowTotals, Softmax
+from dircal.maps import Softmax
 from dircal.validation import LabelledScores
 
 __all__ = ["AbstractLinearCalibrator"]
@@ -53,7 +53,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return self._fitted(rows, RowTotals.of(rows), fit, penalty)
+        return self._fitted(rows, fit, penalty)
 
     def _fit_settings(
         self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
@@ -77,9 +77,8 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
-            totals = RowTotals.of(rows)
             for i, fit in fits:
-                fitted = candidates[i]._fitted(rows, totals, fit, penalties[i])
+                fitted = candidates[i]._fitted(rows, fit, penalties[i])
                 candidates[i]._store(data, fitted)
                 yield i, candidates[i]
 
@@ -88,9 +87,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
         if not is_of(self._structure(len(self.classes_)), self._linear_step):
             raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
 
-    def _fitted(
-        self, rows: Rows, totals: RowTotals, fit: LinearFit, penalty: PenaltyInUse
-    ) -> Fitted:
+    def _fitted(self, rows: Rows, fit: LinearFit, penalty: PenaltyInUse) -> Fitted:
         n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
         temperature = fit.temperature if n_more > 0 else fit.solution
         clipped = rows.with_clip(fit.clip)
@@ -98,6 +95,6 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
             (*self._score_steps(fit.clip), fit.step, Softmax()),
             {
                 **({"strengths_": penalty.strengths} if self._has_penalty else {}),
-                **self._attributes(clipped, totals, fit.solution, temperature, n_more),
+                **self._attributes(clipped, fit.solution, temperature, n_more),
             },
         )

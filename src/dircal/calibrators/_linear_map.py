@@ -28,7 +28,6 @@ from dircal.maps import (
     LogSoftmax,
     MaskedAsLeast,
     Normalise,
-    RowTotals,
     Softmax,
     UniformMixture,
     complete_record,
@@ -226,7 +225,6 @@ class LinearMapMixin:
     def _attributes(
         self,
         rows: Rows,
-        totals: RowTotals,
         solution: Solution,
         temperature: Solution,
         n_more: int,
@@ -236,8 +234,8 @@ class LinearMapMixin:
             "n_iter_": solution.n_iter,
             "history_": tuple(solution.history),
             "_status": solution.status,
-            "_record": start_record(rows, totals, temperature, solution.loss, n_more),
-            "_fitting": FittingRows.of(rows, totals) if n_more > 0 else None,
+            "_record": start_record(rows, temperature, solution.loss, n_more),
+            "_fitting": FittingRows.of(rows) if n_more > 0 else None,
         }
 
     def _check_options(self) -> None:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._core.optim.two_class import fit_logistic, soft_target_gradient
@@ -130,7 +129,7 @@ class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
             raise ValueError("Platt scaling needs one slope")
 
     def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
-        n_positive = rows.total_weight * rows.source.fold(_positive_weight)
+        n_positive = rows.total_weight * float(rows.source.survey.class_weights[1])
         n_negative = max(rows.total_weight - n_positive, 0.0)
         tilt = soft_target_gradient(
             rows,
@@ -143,10 +142,6 @@ class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
             rows, _features, start, tilt=tilt, tol=self.tol, max_iter=self.max_iter
         )
         return (LogOdds(), Diagonal(found.params[:1], found.params[1:])), found
-
-
-def _positive_weight(chunk: Chunk) -> float:
-    return float(chunk.weight[chunk.labels > 0].sum())
 
 
 def _features(scores: FloatArray) -> FloatArray:

@@ -24,7 +24,6 @@ from dircal.maps._parameters import (
 from dircal.maps._record import (
     FitRecord,
     FittingRows,
-    RowTotals,
     complete_record,
     explain_nothing,
     explain_rows,
@@ -63,7 +62,6 @@ __all__ = [
     "Normalise",
     "OneVsRest",
     "PairEffect",
-    "RowTotals",
     "Scale",
     "Sigmoid",
     "Softmax",

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import AbstractSums, ArraySource, Chunk
+from dircal._core.data.chunks import ArraySource, survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
@@ -16,7 +17,6 @@ from dircal.maps._sentences import TemperatureComparison
 __all__ = [
     "FitRecord",
     "FittingRows",
-    "RowTotals",
     "complete_record",
     "explain_nothing",
     "explain_rows",
@@ -63,33 +63,23 @@ class FittingRows:
     checksum: float
 
     @classmethod
-    def of(cls, rows: Rows, totals: "RowTotals") -> "FittingRows":
+    def of(cls, rows: Rows) -> "FittingRows":
         """These rows, without the chunks that a fit has kept of them."""
         source = rows.source
         fresh = replace(source) if isinstance(source, ArraySource) else source
-        return cls(replace(rows, source=fresh), totals.checksum)
+        return cls(replace(rows, source=fresh), source.survey.checksum)
 
     @property
     def are_the_same(self) -> bool:
         """Whether arrays of the user still hold what they held."""
-        return RowTotals.of(self.rows).checksum == self.checksum
-
-
-@dataclass
-class RowTotals(AbstractSums):
-    """Summed weights (k,) of the classes, and a sum in which every score has its own part."""
-
-    class_weights: FloatArray
-    checksum: float
-
-    @classmethod
-    def of(cls, rows: Rows) -> "RowTotals":
-        """Those of all rows, in one pass."""
-        return rows.source.fold(_totals)
+        source = self.rows.source
+        # Not the survey that the source may have kept.
+        now = source.fold(partial(survey_of, source.n_classes))
+        return now.checksum == self.checksum
 
 
 def start_record(
-    rows: Rows, totals: RowTotals, temperature: Solution, loss: float, n_more: int
+    rows: Rows, temperature: Solution, loss: float, n_more: int
 ) -> FitRecord:
     """What a fit knows of its rows without measuring effects.
 
@@ -97,7 +87,8 @@ def start_record(
     it has no effects beyond it, and the record is complete.
     """
     # Weights that were added up may miss one by rounding.
-    observed = totals.class_weights / totals.class_weights.sum()
+    weights = rows.source.survey.class_weights
+    observed = weights / weights.sum()
     ratio = 2.0 * rows.total_weight * (temperature.loss - loss)
     comparison = TemperatureComparison(
         1.0 / float(temperature.params[0]), None, temperature.loss, loss, ratio, n_more
@@ -144,10 +135,3 @@ def explain_rows(
     return make_explanation(
         name, "the given rows", rows.n_samples, effects, labels, None, comparison
     )
-
-
-def _totals(chunk: Chunk) -> RowTotals:
-    k = len(chunk.scores)
-    of_rows = np.arange(1.0, 1.0 + k) @ chunk.scores + chunk.labels
-    weights = np.bincount(chunk.labels, chunk.weight, k).astype(np.float64)
-    return RowTotals(weights, float(of_rows @ chunk.weight))

@@ -8,6 +8,7 @@ from dircal._core.data import chunks as rows_module
 from dircal._core.data.chunks import ArraySource, Chunk, row_slices
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
+from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal.maps import CalibrationMap, LogProbability, LogSoftmax, Normalise
 
 READ = CalibrationMap(2, (Normalise(), LogProbability())).read
@@ -122,23 +123,65 @@ def test_a_transform_comes_after_the_clip():
 
 
 def test_a_subsample_is_spread_and_out_of_step_with_periods():
-    n = 8 * 4096
+    n, period = 32_768, 4
     inputs = np.random.default_rng(0).dirichlet(np.ones(3), n)
-    labels = np.arange(n) % 8  # as many as there are to a row that is kept
+    labels = np.arange(n) % period  # as many as there are to a row that is kept
     rows = Rows(ArraySource(inputs, labels, np.ones(n), READ))
     few = rows.subsample()
-    assert few.total_weight == len(few.source.labels) == 4096
-    assert np.bincount(few.source.labels, minlength=8).min() > 4096 / 8 / 2
+    size = n // 4
+    assert few.total_weight == len(few.source.labels) == size
+    assert np.bincount(few.source.labels, minlength=period).min() > size / period / 2
     # Stretches of 1000 rows all have their share.
-    positions = rows_module._spread(n, 4096)
-    assert np.histogram(positions, bins=30, range=(0, n))[0].min() > 100
-    assert len(np.unique(positions)) == 4096
+    positions = spread_rows(n, size)
+    assert np.histogram(positions, bins=30, range=(0, n))[0].min() > 200
+    assert len(np.unique(positions)) == size
+    assert (np.diff(positions) > 0).all()
 
 
 def test_few_rows_are_not_subsampled():
     inputs, labels = np.full((16_000, 2), 0.5), np.zeros(16_000, dtype=int)
     assert Rows(ArraySource(inputs, labels, None, READ)).subsample() is None
     weight = np.ones(20_000)
-    weight[rows_module._spread(20_000, 4096)] = 0.0  # those that would be kept
+    weight[spread_rows(20_000, 5000)] = 0.0  # those that would be kept
     unlucky = ArraySource(np.full((20_000, 2), 0.5), np.zeros(20_000, int), weight, READ_RAW)
     assert Rows(unlucky).subsample() is None
+
+
+def test_the_size_of_a_subsample_depends_on_the_number_of_rows_and_classes_alone():
+    assert subsample_size(16_383, 10) is None
+    assert subsample_size(16_384, 10) == 4096
+    assert subsample_size(200_000, 10) == 50_000
+    # So many scores stay in memory, however many rows there are; with very many classes, as few
+    # rows as there are at least.
+    assert subsample_size(10**9, 10) == 2**22 // 10
+    assert subsample_size(10**9, 100) == 2**22 // 100
+    assert subsample_size(10**9, 10_000) == 4096
+    inputs, labels = np.full((20_000, 2), 0.5), np.zeros(20_000, dtype=int)
+    for chunk_rows in (None, 7, 20_000):
+        source = ArraySource(inputs, labels, None, READ, chunk_rows=chunk_rows)
+        assert_array_equal(source.subsample().picked, spread_rows(20_000, 5000))
+
+
+def test_a_survey_is_made_once_and_comes_with_the_first_pass(monkeypatch):
+    rng = np.random.default_rng(0)
+    proba, labels = rng.dirichlet(np.ones(3), size=50), rng.integers(3, size=50)
+    weight = rng.integers(3, size=50).astype(float)
+    folds = []
+    fold = ArraySource.fold
+    monkeypatch.setattr(ArraySource, "fold", lambda s, f: folds.append(f) or fold(s, f))
+    source = ArraySource(proba, labels, weight, READ, chunk_rows=7)
+    rows = Rows(source).with_clip(0.1)
+    assert rows.fold(lambda chunk: len(chunk.labels)) == np.count_nonzero(weight)
+    survey = source.survey
+    assert len(folds) == 1
+    used = np.log(proba[weight > 0])
+    assert source.span == (survey.span.low, survey.span.high) == (used.min(), used.max())
+    assert survey.n_rows == len(used)
+    shares = [weight[labels == j].sum() / weight.sum() for j in range(3)]
+    assert_allclose(survey.class_weights, shares)
+    assert len(folds) == 1
+    alone = replace(source)
+    assert alone.survey.checksum == survey.checksum
+    assert len(folds) == 2
+    moved = replace(source, labels=np.roll(labels, 1))
+    assert moved.survey.checksum != survey.checksum

@@ -95,7 +95,7 @@ class _Grid:
         has_zeros = self.lowest <= np.log(TINY)
         self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
         # Weights that sum to one stand for as many rows as there are.
-        self.n = max(rows.total_weight, float(rows.fold(_n_rows)))
+        self.n = max(rows.total_weight, float(rows.source.survey.n_rows))
         self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
         self.few_rows = self.rows.subsample()
 
@@ -193,10 +193,6 @@ def _losses(chunk: Chunk, log_clip: float, slope: float) -> AnyFloatArray:
     logits -= top
     losses: AnyFloatArray = np.log(np.exp(logits, out=logits).sum(axis=0)) + (top - picked)
     return losses
-
-
-def _n_rows(chunk: Chunk) -> int:
-    return len(chunk.labels)
 
 
 def _loss_of_wrong_certainty(clip: float, slope: float, n_classes: int) -> float:

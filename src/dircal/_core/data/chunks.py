@@ -9,12 +9,14 @@ for the next pass, such as probabilities, is kept beside the chunk.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, TypeVar
+from functools import partial
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
+from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
@@ -25,11 +27,13 @@ __all__ = [
     "Largest",
     "Reader",
     "Span",
+    "Survey",
     "clipped",
     "drop_zero_weight",
     "log_of_clip",
     "row_slices",
     "span_of",
+    "survey_of",
 ]
 
 # Elements of one chunk: 512 kB of float64, so that the passes over a chunk stay in the cache.
@@ -38,10 +42,6 @@ _CHUNK_ELEMENTS = 65_536
 _CHUNK_ROWS_AT_LEAST = 512
 # Scores up to this size are computed once and kept; beyond it every pass reads the input again.
 _CACHE_BYTES = 256 * 2**20
-# Rows that are enough for a first guess, and by how much there must be more of them for it to pay.
-_SUBSAMPLE_ROWS = 4096
-_SUBSAMPLE_FACTOR = 4
-_GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
 
 _T = TypeVar("_T")
 Reader = Callable[[npt.NDArray[Any]], FloatArray]
@@ -141,13 +141,29 @@ class AbstractChunkSource(ABC):
 
     @abstractmethod
     def subsample(self) -> "AbstractChunkSource | None":
-        """Some thousands of these rows, enough for a first guess; None if there are few."""
+        """Some of these rows, enough for a first guess; None if there are few.
+
+        How many they are, and which, depends on the number of rows and classes alone: see
+        `subsample_size` and `spread_rows`. A source without random access finds them in one pass.
+        """
 
     @cached_property
+    def survey(self) -> "Survey":
+        """What one pass tells of all rows; it is made once."""
+        return self.fold(partial(survey_of, self.n_classes))
+
+    def fold_with_survey(self, function: Callable[[Chunk], _T]) -> _T:
+        """The same as `fold`; the first pass over a source brings the survey along."""
+        if "survey" in self.__dict__:
+            return self.fold(function)
+        found = self.fold(partial(_surveyed, function, self.n_classes))
+        self.__dict__.setdefault("survey", found.survey)
+        return found.value
+
+    @property
     def span(self) -> tuple[float, float]:
         """The smallest and the largest score."""
-        found = self.fold(span_of)
-        return found.low, found.high
+        return self.survey.span.low, self.survey.span.high
 
 
 @dataclass
@@ -176,6 +192,42 @@ class Span:
 def span_of(chunk: Chunk) -> Span:
     """Smallest and largest score of a chunk."""
     return Span(float(chunk.scores.min()), float(chunk.scores.max()))
+
+
+@dataclass
+class Survey(AbstractSums):
+    """What every fit asks of its rows, from one pass.
+
+    ``n_rows`` are those of positive weight, ``class_weights`` (k,) their weights by class, which
+    sum to one, and ``checksum`` is a sum in which every score and label has its own part.
+    """
+
+    span: Span
+    n_rows: int
+    class_weights: FloatArray
+    checksum: float
+
+
+def survey_of(n_classes: int, chunk: Chunk) -> Survey:
+    """The survey of a chunk."""
+    scores, labels, weight = chunk.scores, chunk.labels, chunk.weight
+    weights = np.bincount(labels, weight, n_classes)[:n_classes].astype(np.float64, copy=False)
+    of_rows = np.arange(1.0, 1.0 + len(scores)) @ scores + labels
+    return Survey(span_of(chunk), len(labels), weights, float(of_rows @ weight))
+
+
+@dataclass
+class _Surveyed(AbstractSums, Generic[_T]):
+    """A survey, and what else was folded in the same pass."""
+
+    survey: Survey
+    value: _T
+
+
+def _surveyed(function: Callable[[Chunk], _T], n_classes: int, chunk: Chunk) -> _Surveyed[_T]:
+    # The survey first: some functions use up what they are given.
+    survey = survey_of(n_classes, chunk)
+    return _Surveyed(survey, function(chunk))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,11 +284,11 @@ class ArraySource(AbstractChunkSource):
         return result
 
     def subsample(self) -> "ArraySource | None":
-        """One row from each of some thousands of equal stretches."""
-        n_samples, weight = self.n_samples, self.sample_weight
-        if n_samples < _SUBSAMPLE_FACTOR * _SUBSAMPLE_ROWS:
+        """One row from each of many equal stretches."""
+        weight, size = self.sample_weight, subsample_size(self.n_samples, self.n_classes)
+        if size is None:
             return None
-        few = _spread(n_samples, _SUBSAMPLE_ROWS)
+        few = spread_rows(self.n_samples, size)
         if weight is not None and not weight[few].any():
             return None
         return replace(
@@ -261,14 +313,3 @@ class ArraySource(AbstractChunkSource):
             if len(labels):
                 share = np.ones(len(labels)) if weight is None else weight
                 yield Chunk(self.read(inputs), labels, share / self.total_weight)
-
-
-def _spread(n_samples: int, n_picked: int) -> IntArray:
-    """Indices of rows spread evenly, one from each of equal stretches.
-
-    The place within a stretch moves by the golden section, so that a period in the rows, such as
-    classes that take turns, does not repeat in those picked.
-    """
-    steps = np.arange(n_picked)
-    places = (steps + (steps * _GOLDEN_SECTION) % 1.0) * (n_samples / n_picked)
-    return np.minimum(places.astype(np.int64), n_samples - 1)

@@ -84,13 +84,16 @@ class Rows:
         return replace(self, log_clip=log_of_clip(clip))
 
     def subsample(self) -> "Rows | None":
-        """Some thousands of these rows, enough for a first guess; None if there are few."""
+        """Some of these rows, enough for a first guess; None if there are few."""
         few = self.source.subsample()
         return None if few is None else replace(self, source=few)
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
-        """The sum over the chunks of what ``function`` makes of each."""
-        return self.source.fold(partial(_viewed, function, self.view))
+        """The sum over the chunks of what ``function`` makes of each.
+
+        The first pass over the rows of a fit also makes their survey, which every fit asks for.
+        """
+        return self.source.fold_with_survey(partial(_viewed, function, self.view))
 
     @property
     def view(self) -> "View":

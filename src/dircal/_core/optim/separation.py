@@ -7,11 +7,9 @@ alone, whatever their order or their weights are made of.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
-from dircal._core.data.chunks import Chunk
 from dircal._core.model.objective import Objective
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.recession import SeparationTest
@@ -57,13 +55,8 @@ def _lacks_a_class(objective: Objective) -> bool:
     """Whether a class that has no rows has an intercept that nothing holds."""
     if objective.n_params == 1 or objective.penalty.weight[:, -1].any():
         return False
-    rows = objective.likelihood.rows
-    of_classes = rows.source.fold(partial(_class_weights, rows.n_classes))
+    of_classes = objective.likelihood.rows.source.survey.class_weights
     return bool((of_classes <= 0.0).any())
-
-
-def _class_weights(n_classes: int, chunk: Chunk) -> FloatArray:
-    return np.bincount(chunk.labels, chunk.weight, n_classes).astype(np.float64, copy=False)
 
 
 def better_start(objective: Objective, start: FloatArray) -> FloatArray:
