@@ -13,7 +13,7 @@ from dircal._core.model.structure import Diagonal, Full, Scalar, Structure
 from dircal._core.optim.newton import Solution
 from dircal._core.optim.path import order_of_path, solve_path
 from dircal._core.optim.separation import solve
-from dircal._core.optim.temperature import fit_temperature
+from dircal._core.optim.temperature import TemperatureFit, fit_temperature
 from dircal._typing import FloatArray
 from dircal.maps import AbstractLinearStep, Affine, Scale
 from dircal.maps import Diagonal as DiagonalStep
@@ -21,8 +21,10 @@ from dircal.maps import Diagonal as DiagonalStep
 __all__ = ["LinearFit", "as_step", "fit_linear", "fit_linear_path", "is_of"]
 
 # Predicted decrease of the temperature map that a fit is compared with; what is left after the
-# step is far less.
+# step is far less. From the slope of a subsample one step is all it takes: the decrease is about
+# one over twice its rows.
 _COMPARISON_TOLERANCE = 1e-5
+_COMPARISON_TOLERANCE_FROM_SUBSAMPLE = 1e-3
 # How far from its best the objective of a setting may be that is only compared with others.
 _SEARCH_TOLERANCE = 1e-10
 
@@ -74,12 +76,7 @@ def fit_linear(
     # One slope has its own solver. The others are only compared with it; they start from the
     # rough slope, which is moderate also where the best one is at infinity.
     only_slope = structure.n_params == 1
-    temperature = fit_temperature(
-        rows,
-        tol=tol if only_slope else _COMPARISON_TOLERANCE,
-        max_iter=max_iter,
-        start=chosen.slope,
-    )
+    temperature = _temperature(rows, chosen, tol if only_slope else None, max_iter)
     solution = temperature.solution
     if temperature.every_row_right or not only_slope:
         solution = solve(
@@ -106,9 +103,7 @@ def fit_linear_path(
     They share rows, clip and curvature.
     """
     rows = rows.with_clip(chosen.clip)
-    temperature = fit_temperature(
-        rows, tol=_COMPARISON_TOLERANCE, max_iter=max_iter, start=chosen.slope
-    )
+    temperature = _temperature(rows, chosen, None, max_iter)
     order = order_of_path(penalties)
     solutions = solve_path(
         Likelihood(rows, structure),
@@ -120,6 +115,23 @@ def fit_linear_path(
     )
     for i, solution in zip(order, solutions, strict=True):
         yield i, LinearFit(structure, chosen.clip, solution, temperature.solution)
+
+
+def _temperature(
+    rows: Rows, chosen: LearnedClip, tol: float | None, max_iter: int
+) -> TemperatureFit:
+    """The temperature map, by default so closely that others can be compared with it.
+
+    It is the one that came with the clip, where that is close enough.
+    """
+    if tol is None:
+        few = rows.subsample() is not None
+        tol = _COMPARISON_TOLERANCE_FROM_SUBSAMPLE if few else _COMPARISON_TOLERANCE
+    known = chosen.temperature
+    history = () if known is None else known.solution.history
+    if known is not None and history and history[-1].predicted_decrease <= tol:
+        return known
+    return fit_temperature(rows, tol=tol, max_iter=max_iter, start=chosen.slope)
 
 
 def _start(structure: Structure, n_classes: int, slope: float) -> FloatArray:

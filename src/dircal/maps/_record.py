@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from dircal._core.data.chunks import ArraySource, survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
@@ -78,9 +76,7 @@ class FittingRows:
         return now.checksum == self.checksum
 
 
-def start_record(
-    rows: Rows, temperature: Solution, loss: float, n_more: int
-) -> FitRecord:
+def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) -> FitRecord:
     """What a fit knows of its rows without measuring effects.
 
     The map has the mean ``loss`` and ``n_more`` parameters beyond the ``temperature``; without any

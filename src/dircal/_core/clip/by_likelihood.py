@@ -17,11 +17,12 @@ from functools import partial
 
 import numpy as np
 
+from dircal._core.clip.grid import GridEvaluation, TemperatureMap
 from dircal._core.data.chunks import AbstractSums, Chunk, clipped, log_of_clip
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status
-from dircal._core.optim.temperature import fit_temperature
+from dircal._core.optim.temperature import TemperatureFit, fit_temperature
 from dircal._core.stats.paired import paired_from_moments
 from dircal._typing import AnyFloatArray
 
@@ -39,57 +40,64 @@ _SMALLEST_GAIN = 1e-3
 # The slope of a candidate is good enough when the predicted decrease is below this part of the
 # loss: that decrease itself is counted, so the error is of third order.
 _SLOPE_TOLERANCE = 1e-2
+# Slopes of a subsample are starts for all rows, where what was not solved would count again.
+_SLOPE_TOLERANCE_OF_STARTS = 1e-6
 # After so many candidates in a row that are really worse, smaller ones are not tried.
 _PATIENCE = 2
 
 
 @dataclass(frozen=True)
 class LearnedClip:
-    """The chosen clip, the slope of the temperature map with it, and the passes spent."""
+    """The chosen clip, the slope of the temperature map with it, and the passes spent.
 
-    clip: float
-    slope: float
-    n_passes: int
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A clip, the slope of its temperature map, its mean loss, and the passes spent.
-
-    ``evaluated`` is the slope at which the rows were read last, close to the best one.
+    ``temperature`` is that map in double precision, where it has been looked at.
     """
 
     clip: float
     slope: float
-    evaluated: float
-    loss: float
     n_passes: int
+    temperature: TemperatureFit | None = None
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A clip, its temperature map, and the mean loss with what is imagined.
+
+    ``evaluated`` is the map with which the rows were read last, close to the best one.
+    """
+
+    clip: float
+    fit: TemperatureFit
+    evaluated: TemperatureMap
+    loss: float
 
 
 def learn_clip(rows: Rows, *, max_iter: int) -> LearnedClip:
     """The smallest clip that is not really worse than the best.
 
     A few candidates far apart come first. Where the smallest of all will not do, those around the
-    choice are looked at.
+    choice are looked at. Of many rows a subsample is asked first. The slopes that it finds, for
+    all candidates that it looks at, are where the maps of all rows are looked at, in one pass; most
+    often nothing is left to do then but to choose.
     """
-    grid = _Grid(rows, max_iter)
-    best, chosen, n_passes = grid.choose(_COARSE)
-    if chosen.clip == TINY:
-        return LearnedClip(chosen.clip, chosen.slope, n_passes)
-    above = [clip for clip in _COARSE if clip > best.clip]
-    below = [clip for clip in _COARSE if clip < chosen.clip]
-    around = [clip for clip in CLIPS if below[0] < clip < min([*above, 1.0])]
-    _, chosen, more_passes = grid.choose(around)
-    return LearnedClip(chosen.clip, chosen.slope, n_passes + more_passes)
+    return _Grid.of(rows, max_iter, _SLOPE_TOLERANCE).learn()
 
 
 class _Grid:
-    """The temperature maps of the same rows with different clips."""
+    """The temperature maps of the same rows with different clips.
 
-    def __init__(self, rows: Rows, max_iter: int) -> None:
-        # Clips are told apart by more than a thousandth: single precision is enough.
-        self.rows = rows.as_float32()
+    ``known`` is what one pass has told of some of them.
+    """
+
+    def __init__(
+        self, rows: Rows, max_iter: int, tolerance: float, known: GridEvaluation | None
+    ) -> None:
+        # Clips are told apart by more than a thousandth: single precision is enough. What one pass
+        # tells of all candidates is the start of the fit, and is in double precision.
+        self.rows = rows.as_float32() if known is None else rows
         self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.known = known
         self.lowest, _ = rows.source.span
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
@@ -97,15 +105,39 @@ class _Grid:
         # Weights that sum to one stand for as many rows as there are.
         self.n = max(rows.total_weight, float(rows.source.survey.n_rows))
         self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
-        self.few_rows = self.rows.subsample()
+        self.slopes: dict[float, float] = {}
+
+    @classmethod
+    def of(cls, rows: Rows, max_iter: int, tolerance: float) -> "_Grid":
+        """That of rows whose subsample, if there is one, has been asked before."""
+        few = rows.subsample()
+        if few is None:
+            return cls(rows, max_iter, tolerance, None)
+        first = cls.of(few, max_iter, _SLOPE_TOLERANCE_OF_STARTS)
+        first.learn()
+        maps = [TemperatureMap(clip, slope) for clip, slope in first.slopes.items()]
+        return cls(rows, max_iter, tolerance, GridEvaluation.of(rows, maps) if maps else None)
+
+    def learn(self) -> LearnedClip:
+        """The choice, and the passes over these rows that it took."""
+        best, chosen, n_passes = self.choose(_COARSE)
+        if chosen.clip != TINY:
+            above = [clip for clip in _COARSE if clip > best.clip]
+            below = [clip for clip in _COARSE if clip < chosen.clip]
+            around = [clip for clip in CLIPS if below[0] < clip < min([*above, 1.0])]
+            _, chosen, more_passes = self.choose(around)
+            n_passes += more_passes
+        if self.known is None:
+            return LearnedClip(chosen.clip, chosen.fit.slope, n_passes)
+        return LearnedClip(chosen.clip, chosen.fit.slope, n_passes + 1, chosen.fit)
 
     def choose(self, clips: Sequence[float]) -> tuple[_Candidate, _Candidate, int]:
         """The best of the clips, the smallest that is not really worse, and the passes spent."""
         candidates = self._walk_down(clips)
         best = chosen = next(candidates)
-        n_passes, n_worse = best.n_passes, 0
+        n_passes, n_worse = best.fit.solution.n_passes, 0
         for candidate in candidates:
-            n_passes += candidate.n_passes
+            n_passes += candidate.fit.solution.n_passes
             if candidate.loss <= best.loss:
                 best = chosen = candidate
                 n_worse = 0
@@ -119,54 +151,43 @@ class _Grid:
         gap = candidate.loss - best.loss
         if gap <= _SMALLEST_GAIN:
             return False
-        sums = self.rows.fold(
-            partial(
-                _paired_losses,
-                (log_of_clip(candidate.clip), candidate.evaluated),
-                (log_of_clip(best.clip), best.evaluated),
-            )
-        )
-        difference = paired_from_moments(sums.mean, sums.mean_square, self.n)
+        one, other = candidate.evaluated, best.evaluated
+        difference = None if self.known is None else self.known.paired(one, other, self.n)
+        if difference is None:
+            sums = self.rows.fold(partial(_paired_losses, one, other))
+            difference = paired_from_moments(sums.mean, sums.mean_square, self.n)
         return gap > self.n_errors * difference.standard_error
 
     def _walk_down(self, clips: Sequence[float]) -> Iterator[_Candidate]:
         """Candidates from the largest clip down, each started from where the last ones point."""
         k = self.rows.n_classes
         start, slope, loss = None, None, float(np.log(k))
-        guess: float | None = None
         # A clip above 1/k would lift unlikely classes above the uniform probability.
         for clip in (clip for clip in clips if clip * k <= 1.0 or clip == clips[-1]):
-            tol = _SLOPE_TOLERANCE * max(loss, _SMALLEST_GAIN)
-            guess = self._guess(clip, tol, guess)
-            fit = fit_temperature(
-                self.rows.with_clip(clip),
-                tol=tol,
-                max_iter=self.max_iter,
-                start=start if guess is None else guess,
-            )
+            fit = self._fit(clip, self.tolerance * max(loss, _SMALLEST_GAIN), start)
             loss = (1.0 - self.imagined) * fit.solution.loss
             loss += self.imagined * _loss_of_wrong_certainty(clip, fit.slope, k)
             # Where no score lies below, all smaller clips give the same map; TINY stands for it.
             last = np.log(clip) <= self.lowest
-            name, n_passes = TINY if last else clip, fit.solution.n_passes
-            yield _Candidate(name, fit.slope, fit.evaluated_slope, loss, n_passes)
+            converged = fit.solution.status is Status.CONVERGED
+            if converged:
+                # More rows may have lower scores, and ask for the next clip too.
+                following = [c for c in clips if c < clip][:1] if last else []
+                self.slopes.update(dict.fromkeys([clip, *following], fit.slope))
+            evaluated = TemperatureMap(clip, fit.evaluated_slope)
+            yield _Candidate(TINY if last else clip, fit, evaluated, loss)
             if last:
                 return
             separated = fit.solution.status is Status.SEPARATED
             start = fit.slope if slope is None or separated else fit.slope**2 / slope
             slope = fit.slope
 
-    def _guess(self, clip: float, tol: float, start: float | None) -> float | None:
-        """The slope of some of the rows; None where they are too few to have one."""
-        if self.few_rows is None:
-            return None
-        fit = fit_temperature(
-            self.few_rows.with_clip(clip),
-            tol=tol,
-            max_iter=self.max_iter,
-            start=start,
+    def _fit(self, clip: float, tol: float, start: float | None) -> TemperatureFit:
+        known = None if self.known is None else self.known.at(clip)
+        slope, at = (start, None) if known is None else known
+        return fit_temperature(
+            self.rows.with_clip(clip), tol=tol, max_iter=self.max_iter, start=slope, at_start=at
         )
-        return fit.slope if fit.solution.status is Status.CONVERGED else None
 
 
 @dataclass
@@ -177,17 +198,15 @@ class _PairedSums(AbstractSums):
     mean_square: float
 
 
-def _paired_losses(
-    one: tuple[float, float], other: tuple[float, float], chunk: Chunk
-) -> _PairedSums:
-    """Of the losses of two temperature maps, each given by its logarithm of the clip and slope."""
-    difference = _losses(chunk, *one).astype(np.float64) - _losses(chunk, *other)
+def _paired_losses(one: TemperatureMap, other: TemperatureMap, chunk: Chunk) -> _PairedSums:
+    """Of the losses of two temperature maps."""
+    difference = _losses(chunk, one).astype(np.float64) - _losses(chunk, other)
     return _PairedSums(float(chunk.weight @ difference), float(chunk.weight @ difference**2))
 
 
-def _losses(chunk: Chunk, log_clip: float, slope: float) -> AnyFloatArray:
+def _losses(chunk: Chunk, of: TemperatureMap) -> AnyFloatArray:
     """Loss (m,) of each row."""
-    logits = slope * clipped(chunk.scores, log_clip)
+    logits = of.slope * clipped(chunk.scores, log_of_clip(of.clip))
     picked = logits[chunk.labels, np.arange(len(chunk.labels))]
     top = logits.max(axis=0)
     logits -= top

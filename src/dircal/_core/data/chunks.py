@@ -148,6 +148,11 @@ class AbstractChunkSource(ABC):
         """
 
     @cached_property
+    def few(self) -> "AbstractChunkSource | None":
+        """The subsample, which is taken once."""
+        return self.subsample()
+
+    @cached_property
     def survey(self) -> "Survey":
         """What one pass tells of all rows; it is made once."""
         return self.fold(partial(survey_of, self.n_classes))

@@ -85,7 +85,7 @@ class Rows:
 
     def subsample(self) -> "Rows | None":
         """Some of these rows, enough for a first guess; None if there are few."""
-        few = self.source.subsample()
+        few = self.source.few
         return None if few is None else replace(self, source=few)
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:

@@ -34,7 +34,14 @@ from dircal._core.model.penalty import ParameterPenalty, Penalty, spread_and_sha
 from dircal._core.model.structure import Structure
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
-__all__ = ["Evaluation", "Likelihood", "Linearisation", "Objective", "forward"]
+__all__ = [
+    "Evaluation",
+    "Likelihood",
+    "Linearisation",
+    "Objective",
+    "evaluation_with_hessian",
+    "forward",
+]
 
 _Part: TypeAlias = tuple[AnyFloatArray, AnyFloatArray, AnyFloatArray]
 """Scores (k, m), probabilities (k, m) and weights (m,) of some rows."""
@@ -229,6 +236,11 @@ class Objective:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
         return self.likelihood.rows.fold(partial(_max_logit_change, self.structure, step)).value
 
+    def subsample(self) -> "Objective | None":
+        """The same for some of the rows, enough for a first guess; None if there are few."""
+        few = self.likelihood.rows.subsample()
+        return None if few is None else replace(self, likelihood=Likelihood(few, self.structure))
+
     def null_directions(self) -> list[IntArray]:
         """Index sets along which a common shift changes neither likelihood nor penalty."""
         return [shift for shift in self.structure.null_directions if not self._weight[shift].any()]
@@ -274,10 +286,16 @@ def _evaluate(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluat
     return _summed(structure, chunk, *forward(structure, params, chunk))
 
 
-def _evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
-    proba, losses = forward(structure, params, chunk)
+def evaluation_with_hessian(
+    structure: Structure, chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray
+) -> Evaluation:
+    """What `forward` says of one chunk, summed with its Hessian; ``proba`` is used up."""
     hessian = structure.hessian(proba, chunk.weight, chunk.scores)
     return replace(_summed(structure, chunk, proba, losses), hessian=hessian)
+
+
+def _evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
+    return evaluation_with_hessian(structure, chunk, *forward(structure, params, chunk))
 
 
 def _linearise(structure: Structure, point: _Point, chunk: Chunk) -> Evaluation:

@@ -33,6 +33,9 @@ _DIRECT_PARAMS = 700
 # of a step is lost in rounding.
 _ARMIJO = 1e-4
 _HALVINGS = 40
+# Steps that foretell the decrease of the next one are taken without looking again where that is below
+# this part of the tolerance.
+_FORETOLD = 0.1
 # After a first failure no trial moves a logit further than this: a step into a flat direction can
 # be longer than many halvings.
 _MAX_LOGIT_CHANGE = 1e6
@@ -137,16 +140,16 @@ def minimise(
         history.append(Iteration(point.at.loss, predicted, 0.0, n_passes))
 
         # 3. Stop where there is none, unless it is a long step and may be one of endlessly many.
-        if predicted <= max(tol, negligible):
-            if not known:
-                n_passes += 1
-                n_long = n_long + 1 if objective.max_logit_change(step) >= _LONG_CHANGE else 0
+        enough = predicted <= tol or newton.decrease_after <= _FORETOLD * tol
+        if enough or predicted <= negligible:
+            if separation is not None and not known:
+                n_long = n_long + 1 if separation.is_long(step, _LONG_CHANGE) else 0
             if separation is not None and not known and n_long >= _LONG_STEPS:
                 verdict = separation.decide((step, point.params), point.at.gradient)
                 known = verdict is Verdict.FINITE
                 if verdict is Verdict.SEPARATED or (not known and n_long >= _OPEN_STEPS):
                     return ended(Status.SEPARATED, point.params, point.at.loss)
-            elif predicted <= tol and (known or n_long == 0):
+            elif enough and (known or n_long == 0):
                 # The step is known and free of risk: take it, the error falls quadratically.
                 return ended(Status.CONVERGED, point.params + step, point.at.loss - predicted)
 

@@ -85,6 +85,19 @@ class SeparationTest:
         units: FloatArray = 1.0 / self.objective.structure.entries(table)[self._free]
         return units
 
+    def is_long(self, step: FloatArray, change: float) -> bool:
+        """Whether ``step`` changes a centred logit by ``change`` or more.
+
+        Mostly the largest score tells that it cannot; elsewhere a pass does.
+        """
+        objective, rows = self.objective, self.objective.likelihood.rows
+        largest = np.full((rows.n_classes, 1), rows.largest)
+        bound = 2.0 * float(objective.structure.logits(np.abs(step), largest).max())
+        if bound < change:
+            return False
+        self.n_passes += 1
+        return objective.max_logit_change(step) >= change
+
     def decide(self, candidates: Sequence[FloatArray], gradient: FloatArray) -> Verdict:
         """Look at ``candidates`` first, and then for the best direction down the ``gradient``.
 

@@ -18,13 +18,18 @@ from dircal._typing import FloatArray, IntArray
 __all__ = [
     "DAMPING",
     "ConvexObjective",
+    "Linear",
     "LinearisedObjective",
     "NewtonCG",
     "NewtonCholesky",
     "NewtonStep",
     "NewtonSteps",
     "Point",
+    "conjugate_gradients",
     "factorise",
+    "hessian_product",
+    "loses_digits",
+    "preconditioner_at",
 ]
 
 # Where the predicted decrease is below this the Hessian hardly changes any more: the next step may
@@ -47,7 +52,8 @@ _VARIANCE_IN_FLOAT32 = 1e-4
 # error. Beyond, an ill-conditioned direction may have a large error however small the residual is.
 _WELL_CONDITIONED = 10
 
-_Linear = Callable[[FloatArray], FloatArray]
+Linear = Callable[[FloatArray], FloatArray]
+"""Multiplies vectors (p,) with a matrix."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,15 @@ class Point:
 
 @dataclass(frozen=True)
 class NewtonStep:
-    """A step (p,), the decrease that a quadratic model predicts of it, and the passes it took."""
+    """A step (p,), the decrease that a quadratic model predicts of it, and the passes it took.
+
+    ``decrease_after`` is that of the step after it, as far as the rate of convergence foretells it.
+    """
 
     step: FloatArray
     predicted_decrease: float
     n_passes: int
+    decrease_after: float = np.inf
 
 
 class ConvexObjective(Protocol):
@@ -154,7 +164,7 @@ class NewtonCholesky:
         return self._trusted or self._predicted <= _NEAR
 
 
-def factorise(objective: ConvexObjective, hessian: FloatArray) -> _Linear:
+def factorise(objective: ConvexObjective, hessian: FloatArray) -> Linear:
     """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
     hessian = hessian.copy()
     for shift in objective.null_directions():
@@ -206,20 +216,14 @@ class NewtonCG:
         assert model is not None
         if self._precondition is None:
             n_passes += 1
-            few_digits = model.moments.least_bernoulli_variance() < _VARIANCE_IN_FLOAT32
-            if self._dtype is np.float32 and few_digits:
+            if self._dtype is np.float32 and loses_digits(model):
                 self._dtype = np.float64
                 model = self.objective.linearise(point.params, np.float64)
                 n_passes += 2
-            self._precondition = precondition(
-                model.moments,
-                model.likelihood.structure.param_class,
-                self.objective.penalty_hessian,
-            )
+            self._precondition = preconditioner_at(self.objective, model)
         gradient = point.at.gradient
-        step, n_products = _conjugate_gradients(
-            self._product(model), self._precondition, gradient, self._negligible
-        )
+        product = hessian_product(self.objective, model)
+        step, n_products = conjugate_gradients(product, self._precondition, gradient, self._enough)
         predicted = -0.5 * float(gradient @ step)
         if predicted > min(_NEAR, _WORTH_KEEPING * self._predicted):
             self._precondition = None
@@ -230,28 +234,50 @@ class NewtonCG:
             self._dtype = np.float64
         return NewtonStep(step, predicted, n_products + n_passes)
 
-    def _product(self, model: Linearisation) -> _Linear:
-        diagonal = self.objective.penalty_hessian
-        return lambda vector: model.product(vector) + diagonal * vector
+    def _enough(self, first: float) -> float:
+        """A residual that tightens with the gradient, which keeps the convergence superlinear.
+
+        Or one that has fallen by ten and below what is negligible.
+        """
+        return max(min(0.01, float(first**0.5)) * first, 0.01 * min(self._negligible, first))
 
 
-def _conjugate_gradients(
-    product: _Linear, precondition: _Linear, gradient: FloatArray, negligible: float
+def loses_digits(model: Linearisation) -> bool:
+    """Whether a class is so certain everywhere that single precision loses 1 - p."""
+    return model.moments.least_bernoulli_variance() < _VARIANCE_IN_FLOAT32
+
+
+def preconditioner_at(
+    objective: LinearisedObjective, model: Linearisation
+) -> Preconditioner | SharedPreconditioner:
+    """That of the Hessian of an objective around a point."""
+    param_class = model.likelihood.structure.param_class
+    return precondition(model.moments, param_class, objective.penalty_hessian)
+
+
+def hessian_product(objective: LinearisedObjective, model: Linearisation) -> Linear:
+    """Function that multiplies with the Hessian of an objective around a point."""
+    diagonal = objective.penalty_hessian
+    return lambda vector: model.product(vector) + diagonal * vector
+
+
+def conjugate_gradients(
+    product: Linear, precondition: Linear, gradient: FloatArray, enough: Callable[[float], float]
 ) -> tuple[FloatArray, int]:
     """Approximate Newton step by preconditioned conjugate gradients, and the products it took.
 
-    Stops when the residual has fallen by a factor that tightens with the gradient, which keeps
-    the outer convergence superlinear, or by ten and below what is ``negligible``.
+    Stops when the residual, in the norm of the preconditioner, is at most what is ``enough`` for
+    the first one.
     """
     step = np.zeros_like(gradient)
     residual = -gradient
     solved = precondition(residual)
     direction = solved
     size = first = max(float(residual @ solved), 0.0)
-    enough = max(min(0.01, first**0.5) * first, 0.01 * min(negligible, first))
+    target = enough(first)
     n_products = 0
     limit = max(50, min(500, len(gradient)))
-    while size > enough and n_products < limit:
+    while size > target and n_products < limit:
         curved = product(direction)
         n_products += 1
         curvature = float(direction @ curved)

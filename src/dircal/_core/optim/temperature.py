@@ -58,31 +58,38 @@ class TemperatureFit:
 
 
 def fit_temperature(
-    rows: Rows, *, tol: float, max_iter: int, start: float | None = None
+    rows: Rows,
+    *,
+    tol: float,
+    max_iter: int,
+    start: float | None = None,
+    at_start: Evaluation | None = None,
 ) -> TemperatureFit:
     """Slope 1/t > 0 of the temperature map with the smallest mean loss.
 
     Without ``start`` the first guess is the Newton step from slope zero, which makes the method
-    blind to the scale of the scores.
+    blind to the scale of the scores. What is known ``at_start`` saves the first pass.
     """
-    loss = SlopeLoss.of(rows)
-    noise = _GRADIENT_ROUNDING[rows.dtype] * rows.largest
+    loss, first = SlopeLoss.of(rows), 0.0 if start is None else start
     n_before = 0
+    if at_start is None:
+        # Before the largest score is asked for: the first pass brings the survey along.
+        at_start, n_before = loss.evaluate(np.array([first])), 1
+    noise = _GRADIENT_ROUNDING[rows.dtype] * rows.largest
     if start is None:
-        zero, n_before = loss.evaluate(np.zeros(1)), 1
-        if _is_flat(zero, noise):
-            return TemperatureFit(_ended(zero, 1.0, 1, Status.CONVERGED))
-        if zero.gradient[0] >= 0.0:
-            return TemperatureFit(_at_zero(zero, 1))
-        start = float(-zero.gradient[0] / _curvature(zero))
+        if _is_flat(at_start, noise):
+            return TemperatureFit(_ended(at_start, 1.0, 1, Status.CONVERGED))
+        if at_start.gradient[0] >= 0.0:
+            return TemperatureFit(_at_zero(at_start, 1))
+        start = float(-at_start.gradient[0] / _curvature(at_start))
     found = minimise(
         loss,
         np.array([start]),
         tol=tol,
         max_iter=max_iter,
-        steps=_LogSlopeSteps(loss, noise),
+        steps=_LogSlopeSteps(loss, noise, (first, at_start)),
     )
-    n_passes = n_before + found.n_passes
+    n_passes = n_before + found.n_passes - (first == start)
     if found.params[0] < _FALLEN * start:
         zero = loss.evaluate(np.zeros(1))
         n_passes += 1
@@ -158,15 +165,18 @@ class _LogSlopeSteps:
     With f the loss as a function of s, which is convex, the derivatives in u are s f' and
     s f' + s^2 f''. Where the second is not positive the step is as long as steps may be. The
     predicted decrease is that of the convex f: half of f'^2 / f''. Where derivatives are ``noise``
-    there is no step.
+    there is no step. ``known`` is a slope with what is known of it.
     """
 
     loss: SlopeLoss
     noise: float
+    known: tuple[float, Evaluation]
 
     def evaluate(self, params: FloatArray, *, with_hessian: bool = True) -> Point:
         """Value and both derivatives."""
         del with_hessian
+        if self.known[0] == params[0]:
+            return Point(params, self.known[1])
         return Point(params, self.loss.evaluate(params))
 
     def newton_step(self, point: Point) -> NewtonStep:
