@@ -3,7 +3,7 @@
 from typing import Literal
 
 from dircal._core.clip.by_likelihood import LearnedClip, learn_clip
-from dircal._core.data.rows import Rows
+from dircal._core.data.rows import Rows, smallest_subsample
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status
 from dircal._core.optim.temperature import fit_temperature
@@ -39,7 +39,7 @@ def choose_clip(rows: Rows, clip: Clip, input_scale: InputScale, max_iter: int) 
         return learn_clip(rows, max_iter=max_iter)
     given = 0.0 if clip == "learned" else float(clip)
     rows = rows.with_clip(given)
-    few = rows.subsample()
+    few = smallest_subsample(rows)
     if few is not None:
         start = fit_temperature(few, tol=_START_TOLERANCE_OF_SUBSAMPLES, max_iter=max_iter)
         if start.solution.status is Status.CONVERGED:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dircal._core.clip.grid import GridEvaluation, TemperatureMap
 from dircal._core.data.chunks import AbstractSums, Chunk, clipped, log_of_clip
-from dircal._core.data.rows import Rows
+from dircal._core.data.rows import Rows, smallest_subsample
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status
 from dircal._core.optim.temperature import TemperatureFit, fit_temperature
@@ -41,7 +41,7 @@ _SMALLEST_GAIN = 1e-3
 # loss: that decrease itself is counted, so the error is of third order.
 _SLOPE_TOLERANCE = 1e-2
 # Slopes of a subsample are starts for all rows, where what was not solved would count again.
-_SLOPE_TOLERANCE_OF_STARTS = 1e-6
+_SLOPE_TOLERANCE_OF_STARTS = 1e-4
 # After so many candidates in a row that are really worse, smaller ones are not tried.
 _PATIENCE = 2
 
@@ -50,7 +50,7 @@ _PATIENCE = 2
 class LearnedClip:
     """The chosen clip, the slope of the temperature map with it, and the passes spent.
 
-    ``temperature`` is that map in double precision, where it has been looked at.
+    ``temperature`` is that map, where all rows have been looked at with the slope of a subsample.
     """
 
     clip: float
@@ -80,7 +80,7 @@ def learn_clip(rows: Rows, *, max_iter: int) -> LearnedClip:
     all candidates that it looks at, are where the maps of all rows are looked at, in one pass; most
     often nothing is left to do then but to choose.
     """
-    return _Grid.of(rows, max_iter, _SLOPE_TOLERANCE).learn()
+    return _Grid.of(rows, max_iter).learn()
 
 
 class _Grid:
@@ -90,11 +90,14 @@ class _Grid:
     """
 
     def __init__(
-        self, rows: Rows, max_iter: int, tolerance: float, known: GridEvaluation | None
+        self,
+        rows: Rows,
+        max_iter: int,
+        tolerance: float = _SLOPE_TOLERANCE,
+        known: GridEvaluation | None = None,
     ) -> None:
-        # Clips are told apart by more than a thousandth: single precision is enough. What one pass
-        # tells of all candidates is the start of the fit, and is in double precision.
-        self.rows = rows.as_float32() if known is None else rows
+        # Clips are told apart by more than a thousandth: single precision is enough.
+        self.rows = rows.as_float32()
         self.max_iter = max_iter
         self.tolerance = tolerance
         self.known = known
@@ -108,15 +111,16 @@ class _Grid:
         self.slopes: dict[float, float] = {}
 
     @classmethod
-    def of(cls, rows: Rows, max_iter: int, tolerance: float) -> "_Grid":
-        """That of rows whose subsample, if there is one, has been asked before."""
-        few = rows.subsample()
+    def of(cls, rows: Rows, max_iter: int) -> "_Grid":
+        """That of rows of which a subsample, if there is one, has been asked before."""
+        few = smallest_subsample(rows)
         if few is None:
-            return cls(rows, max_iter, tolerance, None)
-        first = cls.of(few, max_iter, _SLOPE_TOLERANCE_OF_STARTS)
+            return cls(rows, max_iter)
+        first = cls(few, max_iter, _SLOPE_TOLERANCE_OF_STARTS)
         first.learn()
         maps = [TemperatureMap(clip, slope) for clip, slope in first.slopes.items()]
-        return cls(rows, max_iter, tolerance, GridEvaluation.of(rows, maps) if maps else None)
+        known = GridEvaluation.of(rows.as_float32(), maps) if maps else None
+        return cls(rows, max_iter, known=known)
 
     def learn(self) -> LearnedClip:
         """The choice, and the passes over these rows that it took."""

@@ -11,7 +11,7 @@ from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractChunkSource, Chunk, clipped, log_of_clip, span_of
 from dircal._typing import AnyFloatArray, FloatArray
 
-__all__ = ["Rows", "View"]
+__all__ = ["Rows", "View", "smallest_subsample"]
 
 # Scores beyond this size leave single precision too few digits for what is small beside them.
 _LARGE_SCORE = 1e3
@@ -99,6 +99,12 @@ class Rows:
     def view(self) -> "View":
         """How scores are looked at, without the rows."""
         return View(self.log_clip, self.transform, self.dtype)
+
+
+def smallest_subsample(rows: Rows) -> Rows | None:
+    """A subsample that has none itself: enough for one or two parameters."""
+    few = rows.subsample()
+    return None if few is None else smallest_subsample(few) or few
 
 
 @dataclass(frozen=True)
