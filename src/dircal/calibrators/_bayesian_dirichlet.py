@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.bayes.average import average_by_evidence
-from dircal._core.bayes.evidence import GroupFit, fit_as_expected
+from dircal._core.bayes.evidence import fit_as_expected
 from dircal._core.bayes.features import MixedRows
 from dircal._core.bayes.models import ModelAverage, average_models
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
+from dircal._core.bayes.state import GroupFit
 from dircal._core.model.statistics import N_STATISTICS
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from dircal._core.bayes import average
 from dircal._core.bayes.average import average_by_evidence, wide_and_narrow
-from dircal._core.bayes.evidence import EvidenceState
 from dircal._core.bayes.features import MixturePrior
+from dircal._core.bayes.state import EvidenceState
 from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.optim import newton as solver

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
-from dircal._core.bayes.evidence import EvidenceState
 from dircal._core.bayes.features import MixturePrior
+from dircal._core.bayes.state import EvidenceState
 from dircal._core.data.chunks import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.statistics import curve_statistics

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dircal._core.bayes.evidence import EvidenceState, GroupFit
 from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
+from dircal._core.bayes.state import EvidenceState, GroupFit
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Status, with_history
 from dircal._typing import FloatArray

@@ -1,6 +1,6 @@
 """What a map learned by evidence reads, and the prior that belongs to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from dircal._core.bayes.prior import (
     linear_prior,
 )
 from dircal._core.data.chunks import AbstractSums, Chunk
-from dircal._core.data.rows import Rows
+from dircal._core.data.rows import Rows, fold_together
 from dircal._core.model.penalty import GROUPS, NO_SPREAD
 from dircal._core.model.statistics import curve_statistics
 from dircal._core.model.structure import Full
@@ -115,21 +115,54 @@ class MixturePrior:
         The slope of the mixture is that of the map, unless it is next to nothing: scores that
         point away from the labels would be wiped out, though a full map can use them.
         """
-        clipped, k = rows.with_clip(clip), rows.n_classes
+        return self.around_each(rows, [(clip, slope)])[0]
+
+    def around_each(self, rows: Rows, maps: Sequence[tuple[float, float]]) -> list[MixedRows]:
+        """The same for several maps, each a clip and a slope, in two passes for all of them."""
+        clipped, k = [rows.with_clip(clip) for clip, _ in maps], rows.n_classes
         weight = uniform_weight(rows.total_weight, self.surprise)
+        slopes = [slope for _, slope in maps]
         if self.normalised:
-            mixed = replace(clipped, transform=_Mixture(slope, weight, normalised=True))
-            return MixedRows(mixed, full_prior(k, self.mode, 1.0), slope, weight, 1.0)
-        read = max(slope, RowMoments.of(clipped).least_slope(clipped.largest))
+            return [
+                MixedRows(
+                    replace(each, transform=_Mixture(slope, weight, normalised=True)),
+                    full_prior(k, self.mode, 1.0),
+                    slope,
+                    weight,
+                    1.0,
+                )
+                for each, slope in zip(clipped, slopes, strict=True)
+            ]
+        moments = RowMoments.of_each(clipped)
+        reads = [
+            max(slope, each.least_slope(seen.largest))
+            for slope, each, seen in zip(slopes, moments, clipped, strict=True)
+        ]
         make = curved_prior if self.curved else linear_prior
-        prior = make(k, self.mode, slope / read)
-        mixture = _Mixture(read, weight, normalised=False)
-        factor = 1.0
+        priors = [
+            make(k, self.mode, slope / read) for slope, read in zip(slopes, reads, strict=True)
+        ]
+        mixtures = [_Mixture(read, weight, normalised=False) for read in reads]
+        factors = [1.0] * len(maps)
         # A diagonal matrix has no entries that see the mean, and could not take it back.
-        if isinstance(prior.base, Full):
-            factor = _row_mean_factor(replace(clipped, transform=mixture))
-        mixture = replace(mixture, row_mean_factor=factor, curved=self.curved)
-        return MixedRows(replace(clipped, transform=mixture), prior, read, weight, factor)
+        if isinstance(priors[0].base, Full):
+            mixed = [replace(c, transform=m) for c, m in zip(clipped, mixtures, strict=True)]
+            factors = [each.row_mean_factor for each in RowMoments.of_each(mixed)]
+        return [
+            MixedRows(
+                replace(
+                    each,
+                    transform=replace(mixture, row_mean_factor=factor, curved=self.curved),
+                ),
+                prior,
+                read,
+                weight,
+                factor,
+            )
+            for each, mixture, factor, prior, read in zip(
+                clipped, mixtures, factors, priors, reads, strict=True
+            )
+        ]
 
 
 @dataclass
@@ -145,6 +178,11 @@ class RowMoments(AbstractSums):
         """In one pass."""
         return rows.fold(_row_moments)
 
+    @classmethod
+    def of_each(cls, views: Sequence[Rows]) -> "list[RowMoments]":
+        """Of several views of the same rows, in one pass for all."""
+        return fold_together([(rows, _row_moments) for rows in views])
+
     def least_slope(self, largest: float) -> float:
         """The slope that gives scores the least spread within a row; zero if they have none.
 
@@ -154,22 +192,21 @@ class RowMoments(AbstractSums):
             return 0.0
         return _LEAST_SPREAD / float(np.sqrt(self.variance))
 
+    @property
+    def row_mean_factor(self) -> float:
+        """The part that makes the means of rows no larger than the spread around them.
+
+        With many classes nearly all log-probabilities are far below zero, and the mean of a row is
+        by far the largest thing about it. Off-diagonal entries that the prior takes for independent
+        would move a logit mostly by that mean.
+        """
+        if self.variance >= self.squared_mean:
+            return 1.0
+        return float(np.sqrt(self.variance / self.squared_mean))
+
 
 def _row_moments(chunk: Chunk) -> RowMoments:
     means, weight = chunk.scores.mean(axis=0), chunk.weight
     deviations = chunk.scores - means
     variances = np.einsum("jm,jm->m", deviations, deviations) / len(deviations)
     return RowMoments(float(weight @ means), float(weight @ means**2), float(weight @ variances))
-
-
-def _row_mean_factor(rows: Rows) -> float:
-    """The part that makes the means of rows no larger than the spread around them.
-
-    With many classes nearly all log-probabilities are far below zero, and the mean of a row is by
-    far the largest thing about it. Off-diagonal entries that the prior takes for independent would
-    move a logit mostly by that mean.
-    """
-    moments = RowMoments.of(rows)
-    if moments.variance >= moments.squared_mean:
-        return 1.0
-    return float(np.sqrt(moments.variance / moments.squared_mean))

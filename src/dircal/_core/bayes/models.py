@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.bayes.average import average_from
-from dircal._core.bayes.evidence import EvidenceState, GroupFit
 from dircal._core.bayes.features import MixedRows
 from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.slope import ProbableSlope
+from dircal._core.bayes.state import EvidenceState, GroupFit
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows, View
 from dircal._core.data.simplex import TINY
@@ -181,7 +181,7 @@ class _Family:
         """
         state, prior = self.states["curved"], self.mixed["curved"].prior
         centre, none = prior.centre, np.zeros(len(prior.names))
-        of_centre = -state.rows.total_weight * state.likelihood.evaluate(centre).loss
+        of_centre = -state.rows.total_weight * state.loss_of_centre
         models = {
             # Scores are those of the temperature map, which the identity takes back.
             "identity": _Model(centre / slope, of_identity, none),

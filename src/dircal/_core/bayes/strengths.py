@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dircal._core.bayes.evidence import EvidenceState
 from dircal._core.bayes.features import RowMoments
 from dircal._core.bayes.prior import full_prior
 from dircal._core.bayes.slope import most_probable_slope
+from dircal._core.bayes.state import EvidenceState
 from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import Penalty, off_diagonal
 from dircal._typing import FloatArray
@@ -65,6 +65,8 @@ class _Scaled:
 
     slope: float
     shift: float
+
+    is_increasing = True
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         scores -= self.shift

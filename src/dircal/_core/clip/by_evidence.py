@@ -5,13 +5,20 @@ that, and read the small ones that were right. So its clip is chosen by its own 
 the smallest on a grid for which the evidence is not clearly below the best.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 
 from dircal._core.bayes.evidence import evidence_of_one_step, maximise_evidence
 from dircal._core.bayes.features import MixturePrior
+from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.clip.by_likelihood import CLIPS, LearnedClip, learn_clip
-from dircal._core.data.rows import Rows
+from dircal._core.clip.grid import GridEvaluation, TemperatureMap
+from dircal._core.data.chunks import Chunk
+from dircal._core.data.rows import Rows, fold_together
 from dircal._core.data.simplex import TINY
+from dircal._core.model.objective import Evaluation, evaluate_with_hessian
 from dircal._core.model.structure import Full
 from dircal._core.optim.newton import forms_hessian
 from dircal._core.optim.temperature import fit_temperature
@@ -22,7 +29,10 @@ __all__ = ["clip_by_evidence"]
 _GRID = (*CLIPS[:-1], float(np.finfo(np.float32).tiny), 1e-100, TINY)
 # A lead of so many nats is clear: odds of twenty to one (Kass & Raftery's "strong").
 _CLEAR = 3.0
+# Predicted decrease of the last step to a slope; what is left after it is far less. From that of a
+# subsample of m rows, which is 1 / (2 m), one step leads there.
 _SLOPE_TOLERANCE = 1e-8
+_SLOPE_TOLERANCE_FROM_SUBSAMPLE = 1e-4
 _LOOSE = 1e-7
 
 
@@ -37,23 +47,20 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
     if not forms_hessian(Full(k, k).n_params):
         return learn_clip(rows, max_iter=max_iter)
     lowest, _ = rows.source.span
-    found: list[tuple[LearnedClip, float]] = []
-    slope = None
-    for clip in _GRID:
-        # A clip above 1/k would lift unlikely classes above the uniform probability.
-        if clip * k > 1.0:
-            continue
-        fit = fit_temperature(
-            rows.with_clip(clip), tol=_SLOPE_TOLERANCE, max_iter=max_iter, start=slope
-        )
-        slope = fit.slope
-        mixed = prior.around(rows, clip, slope)
-        # Where no score lies below, all smaller clips give the same map; TINY stands for it.
-        last = np.log(clip) <= lowest
-        learned = LearnedClip(TINY if last else clip, slope, 0)
-        found.append((learned, evidence_of_one_step(mixed.rows, mixed.prior)))
-        if last:
-            break
+    # A clip above 1/k would lift unlikely classes above the uniform probability.
+    clips = [clip for clip in _GRID if clip * k <= 1.0]
+    # Where no score lies below, all smaller clips give the same map; TINY stands for it.
+    n_above = sum(np.log(clip) > lowest for clip in clips)
+    clips = clips[: n_above + 1]
+    slopes = _slopes(rows, clips, max_iter)
+    names = [*clips[:n_above], TINY][: len(clips)]
+    learned = [LearnedClip(name, slope, 0) for name, slope in zip(names, slopes, strict=True)]
+    every = prior.around_each(rows, list(zip(clips, slopes, strict=True)))
+    at_centres = fold_together([(each.rows, _at_centre(each.prior)) for each in every])
+    found = [
+        (each, evidence_of_one_step(mixed.rows, mixed.prior, at))
+        for each, mixed, at in zip(learned, every, at_centres, strict=True)
+    ]
     best = max(evidence for _, evidence in found)
     chosen = [each for each, evidence in found if evidence >= best - _CLEAR][-1]
     smallest = found[-1][0]
@@ -67,3 +74,33 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
 
     clear = evidence_of_fit(chosen) > evidence_of_fit(smallest) + _CLEAR
     return chosen if clear else smallest
+
+
+def _slopes(rows: Rows, clips: Sequence[float], max_iter: int) -> list[float]:
+    """Slopes of the temperature maps with these clips; those of a subsample are where to start."""
+    slopes: list[float] = []
+    few = rows.subsample()
+    if few is None:
+        for clip in clips:
+            start = slopes[-1] if slopes else None
+            fit = fit_temperature(
+                rows.with_clip(clip), tol=_SLOPE_TOLERANCE, max_iter=max_iter, start=start
+            )
+            slopes.append(fit.slope)
+        return slopes
+    starts = zip(clips, _slopes(few, clips, max_iter), strict=True)
+    grid = GridEvaluation.of(rows, [TemperatureMap(*each) for each in starts])
+    for each, at in zip(grid.maps, grid.evaluations, strict=True):
+        fit = fit_temperature(
+            rows.with_clip(each.clip),
+            tol=_SLOPE_TOLERANCE_FROM_SUBSAMPLE,
+            max_iter=max_iter,
+            start=each.slope,
+            at_start=at,
+        )
+        slopes.append(fit.slope)
+    return slopes
+
+
+def _at_centre(prior: GroupedGaussianPrior) -> Callable[[Chunk], Evaluation]:
+    return partial(evaluate_with_hessian, prior.structure, prior.centre)

@@ -1,17 +1,26 @@
 """The rows of a fit: a source, and how its scores are looked at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from operator import iadd
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from dircal._core.caching import cached_property
-from dircal._core.data.chunks import AbstractChunkSource, Chunk, clipped, log_of_clip, span_of
+from dircal._core.data.chunks import (
+    AbstractChunkSource,
+    AbstractSums,
+    Chunk,
+    Span,
+    clipped,
+    log_of_clip,
+    span_of,
+)
 from dircal._typing import AnyFloatArray, FloatArray
 
-__all__ = ["Rows", "View", "smallest_subsample"]
+__all__ = ["Rows", "View", "fold_together", "smallest_subsample"]
 
 # Scores beyond this size leave single precision too few digits for what is small beside them.
 _LARGE_SCORE = 1e3
@@ -36,7 +45,8 @@ class Rows:
     log_clip : float
         Logarithm of the floor of probabilities; minus infinity for none.
     transform : callable or None
-        Makes of scores (k, m) others, in place; a value that can be compared.
+        Makes of scores (k, m) others, in place; a value that can be compared. One that has
+        ``is_increasing`` does the same to every score, and larger ones stay larger.
     dtype : type
         float64, or float32 for what need not be exact.
     """
@@ -64,11 +74,14 @@ class Rows:
     @cached_property
     def largest(self) -> float:
         """The largest absolute score."""
+        low, high = self.source.span
+        low = max(low, self.log_clip)
         if self.transform is None:
-            low, high = self.source.span
-            return max(high, -max(low, self.log_clip))
-        found = self.fold(span_of)
-        return max(found.high, -found.low)
+            return max(high, -low)
+        if getattr(self.transform, "is_increasing", False):
+            ends = self.transform(np.array([[low, high]]))[0]
+            return float(max(ends[1], -ends[0]))
+        return _largest(self.fold(span_of))
 
     @property
     def allow_float32(self) -> bool:
@@ -91,14 +104,66 @@ class Rows:
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum over the chunks of what ``function`` makes of each.
 
-        The first pass over the rows of a fit also makes their survey, which every fit asks for.
+        The first pass over the rows of a fit also makes their survey, and that over transformed
+        scores finds the largest: every fit asks for both.
         """
-        return self.source.fold_with_survey(partial(_viewed, function, self.view))
+        found: _T = self._keep_largest(self.source.fold_with_survey(self._viewed(function)))
+        return found
+
+    def _viewed(self, function: Callable[[Chunk], Any]) -> Callable[[Chunk], Any]:
+        if self.transform is not None and "largest" not in self.__dict__:
+            function = partial(_spanned, function)
+        return partial(_viewed, function, self.view)
+
+    def _keep_largest(self, found: Any) -> Any:
+        if not isinstance(found, _Spanned):
+            return found
+        self.__dict__.setdefault("largest", _largest(found.span))
+        return found.value
 
     @property
     def view(self) -> "View":
         """How scores are looked at, without the rows."""
         return View(self.log_clip, self.transform, self.dtype)
+
+
+def fold_together(parts: Sequence[tuple[Rows, Callable[[Chunk], Any]]]) -> list[Any]:
+    """What functions make of rows, each of its own view of one source, in one pass for all."""
+    source = parts[0][0].source
+    functions = tuple(rows._viewed(function) for rows, function in parts)
+    found = source.fold_with_survey(partial(_each, functions))
+    return [rows._keep_largest(value) for (rows, _), value in zip(parts, found.values, strict=True)]
+
+
+@dataclass
+class _Several:
+    """Several sums, each added up by itself."""
+
+    values: list[Any]
+
+    def __iadd__(self, other: Self) -> Self:
+        self.values = list(map(iadd, self.values, other.values))
+        return self
+
+
+def _each(functions: Sequence[Callable[[Chunk], Any]], chunk: Chunk) -> _Several:
+    return _Several([function(chunk) for function in functions])
+
+
+@dataclass
+class _Spanned(AbstractSums, Generic[_T]):
+    """The span of transformed scores, and what else was folded in the same pass."""
+
+    span: Span
+    value: _T
+
+
+def _spanned(function: Callable[[Chunk], _T], chunk: Chunk) -> _Spanned[_T]:
+    return _Spanned(span_of(chunk), function(chunk))
+
+
+def _largest(span: Span) -> float:
+    return max(span.high, -span.low)
 
 
 def smallest_subsample(rows: Rows) -> Rows | None:

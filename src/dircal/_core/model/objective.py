@@ -39,6 +39,8 @@ __all__ = [
     "Likelihood",
     "Linearisation",
     "Objective",
+    "evaluate_with_hessian",
+    "evaluation_of",
     "evaluation_with_hessian",
     "forward",
 ]
@@ -98,7 +100,7 @@ class Likelihood:
     def evaluate_with_hessian(self, params: FloatArray) -> Evaluation:
         """Value, gradient (p,) and Hessian (p, p), in one pass."""
         if self._last is None or self._last[0] is not params or self._last[1].hessian is None:
-            found = self.rows.fold(partial(_evaluate_with_hessian, self.structure, params))
+            found = self.rows.fold(partial(evaluate_with_hessian, self.structure, params))
             self._last, self.hessian = (params, found), found.hessian
         return self._last[1]
 
@@ -272,10 +274,10 @@ def forward(
     return proba, np.log(total) - picked
 
 
-def _summed(
+def evaluation_of(
     structure: Structure, chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray
 ) -> Evaluation:
-    """Loss and gradient of one chunk; ``proba`` is used up."""
+    """What `forward` says of one chunk, summed: loss and gradient; ``proba`` is used up."""
     proba[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
     proba *= chunk.weight.astype(proba.dtype, copy=False)
     gradient = structure.adjoint(proba, chunk.scores)
@@ -283,18 +285,19 @@ def _summed(
 
 
 def _evaluate(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
-    return _summed(structure, chunk, *forward(structure, params, chunk))
+    return evaluation_of(structure, chunk, *forward(structure, params, chunk))
 
 
 def evaluation_with_hessian(
     structure: Structure, chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray
 ) -> Evaluation:
-    """What `forward` says of one chunk, summed with its Hessian; ``proba`` is used up."""
+    """The same with the Hessian."""
     hessian = structure.hessian(proba, chunk.weight, chunk.scores)
-    return replace(_summed(structure, chunk, proba, losses), hessian=hessian)
+    return replace(evaluation_of(structure, chunk, proba, losses), hessian=hessian)
 
 
-def _evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
+def evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:
+    """Value, gradient (p,) and Hessian (p, p) of one chunk."""
     return evaluation_with_hessian(structure, chunk, *forward(structure, params, chunk))
 
 
@@ -302,7 +305,7 @@ def _linearise(structure: Structure, point: _Point, chunk: Chunk) -> Evaluation:
     proba, losses = forward(structure, point.params, chunk)
     if chunk.memo is not None:
         chunk.once("linearised", point.token, lambda: _as_part(point, chunk, proba))
-    return _summed(structure, chunk, proba, losses)
+    return evaluation_of(structure, chunk, proba, losses)
 
 
 def _as_part(point: _Point, chunk: Chunk, proba: AnyFloatArray) -> _Part:

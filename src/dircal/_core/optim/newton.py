@@ -33,8 +33,8 @@ _DIRECT_PARAMS = 700
 # of a step is lost in rounding.
 _ARMIJO = 1e-4
 _HALVINGS = 40
-# Steps that foretell the decrease of the next one are taken without looking again where that is below
-# this part of the tolerance.
+# A step that foretells the decrease of the next is the last where that is below this part of the
+# tolerance.
 _FORETOLD = 0.1
 # After a first failure no trial moves a logit further than this: a step into a flat direction can
 # be longer than many halvings.

@@ -13,6 +13,7 @@ from dircal._core.model.penalty import Penalty
 from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise
 from dircal._core.optim.separation import SEPARATION_RIDGE, solve
 from dircal._core.optim.steps import NewtonCG, NewtonCholesky, NewtonSteps
+from dircal._core.optim.subsampled import minimise_with_subsample, rough_tolerance
 from dircal._typing import FloatArray
 
 __all__ = ["PathSolver", "order_of_path", "solve_path"]
@@ -63,7 +64,9 @@ def solve_path(
 class PathSolver:
     """Warm starts with a Hessian of the likelihood that serves several penalties.
 
-    Where classes are ``separated`` a ridge holds the optima, as in `solve`.
+    Where classes are ``separated`` a ridge holds the optima, as in `solve`. With ``few``, the same
+    for a subsample, its optimum is where the first solution starts, and its Hessian serves until
+    that of all rows is formed.
     """
 
     def __init__(
@@ -73,14 +76,19 @@ class PathSolver:
         separated: bool,
         tol: float,
         max_iter: int,
+        few: "PathSolver | None" = None,
     ) -> None:
         self.likelihood = likelihood
         self.separated = separated
         self.tol = tol
         self.max_iter = max_iter
         self.forms_hessian = forms_hessian(likelihood.structure.n_params)
+        self.few = few
+        self.params = params
         self._products: NewtonCG | None = None
-        self.linearise_at(params)
+        self._has_started = False
+        if few is None:
+            self.linearise_at(params)
 
     def linearise_at(self, params: FloatArray) -> None:
         """Start from ``params``, with the Hessian there where Hessians are formed."""
@@ -99,6 +107,8 @@ class PathSolver:
 
     def solve_to(self, objective: Objective, tol: float) -> Solution:
         """The optimum to ``tol``, from where the last one was and with what is known there."""
+        if self.few is not None and (not self.forms_hessian or self.likelihood.hessian is None):
+            return self._solve_with(self.few, objective, tol)
         steps: NewtonSteps
         if self.forms_hessian:
             assert self.likelihood.hessian is not None
@@ -112,3 +122,12 @@ class PathSolver:
             max_iter=self.max_iter,
             steps=steps,
         )
+
+    def _solve_with(self, few: "PathSolver", objective: Objective, tol: float) -> Solution:
+        """The same with the Hessian of a subsample, at first from its optimum."""
+        of_few, start = replace(objective, likelihood=few.likelihood), self.params
+        if not self._has_started:
+            self._has_started = True
+            guess = few.solve_to(of_few, max(tol, rough_tolerance(of_few)))
+            start = guess.params if guess.status is Status.CONVERGED else start
+        return minimise_with_subsample(objective, of_few, start, tol=tol, max_iter=self.max_iter)

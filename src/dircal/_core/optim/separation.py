@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from dircal._core.model.objective import Objective
-from dircal._core.optim.newton import Solution, Status, minimise, with_history
+from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import ConvexObjective
-from dircal._core.optim.subsampled import SubsampledNewton
+from dircal._core.optim.subsampled import minimise_with_subsample, rough_tolerance
 from dircal._typing import FloatArray
 
 __all__ = ["SEPARATION_RIDGE", "better_start", "solve", "solve_separated"]
@@ -24,10 +24,6 @@ SEPARATION_RIDGE = 1e-7
 say anything, and enough to be seen above rounding errors where they do not."""
 # As far as rounding allows: two ways to the same optimum should end at the same digits.
 _TOLERANCE = 1e-24
-# The optimum of a subsample is p / (2 m) away from that of all rows: so close need not be closer.
-_ROUGH = 0.01
-# Steps that begin there have converged after half as many, unless the subsample misleads.
-_FEW_STEPS = 12
 
 
 def solve(
@@ -58,35 +54,19 @@ def solve(
 def _minimise_from_subsample(
     objective: Objective, start: FloatArray, *, tol: float, max_iter: int
 ) -> Solution:
-    """The optimum, with a warm start and steps from a subsample where there are many rows.
+    """The optimum; that of a subsample is a warm start where there are many rows.
 
-    Where the subsample has no finite optimum of its own, or misleads, all is done with all rows.
+    Unless the subsample has no finite optimum of its own.
     """
     test, few = SeparationTest(objective), objective.subsample()
-    before: Solution | None = None
     if few is not None:
-        sampling = objective.n_params / few.likelihood.rows.n_samples
-        rough = max(tol, _ROUGH * sampling)
+        rough = max(tol, rough_tolerance(few))
         guess = solve(few, start, every_row_right=False, tol=rough, max_iter=max_iter)
         if guess.status is Status.CONVERGED:
-            before = minimise(
-                objective,
-                guess.params,
-                tol=tol,
-                max_iter=min(max_iter, _FEW_STEPS),
-                steps=SubsampledNewton(objective, few),
-                separation=test,
+            return minimise_with_subsample(
+                objective, few, guess.params, tol=tol, max_iter=max_iter, separation=test
             )
-            if before.status in (Status.CONVERGED, Status.SEPARATED) or before.n_iter >= max_iter:
-                return before
-            start = before.params
-    n_before = 0 if before is None else before.n_iter
-    found = minimise(objective, start, tol=tol, max_iter=max_iter - n_before, separation=test)
-    if before is None:
-        return found
-    later = [replace(each, n_passes=each.n_passes + before.n_passes) for each in found.history]
-    found = replace(found, n_passes=found.n_passes + before.n_passes, history=later)
-    return with_history(found, before.history)
+    return minimise(objective, start, tol=tol, max_iter=max_iter, separation=test)
 
 
 def _lacks_a_class(objective: Objective) -> bool:

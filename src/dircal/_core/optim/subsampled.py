@@ -10,12 +10,13 @@ The start is the optimum of the subsample. With p parameters and m rows picked, 
 above the best by about p / (2 m), and each step multiplies what is left by about p / m or less.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from dircal._core.model.objective import Objective
-from dircal._core.optim.newton import forms_hessian
+from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise, with_history
+from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import (
     Linear,
     NewtonStep,
@@ -28,13 +29,50 @@ from dircal._core.optim.steps import (
 )
 from dircal._typing import FloatArray
 
-__all__ = ["SubsampledNewton"]
+__all__ = ["SubsampledNewton", "minimise_with_subsample", "rough_tolerance"]
 
-# A step moves the Hessian by about the root of its predicted decrease. Above this it is formed anew.
+# A step moves the Hessian by the root of its predicted decrease: above this it is formed anew.
 _WORTH_FORMING = 1e-5
 # The preconditioner of conjugate gradients on the subsample is not exact anyway, so a residual that
 # has fallen to this part, in squares, will do.
 _RESIDUAL = 1e-2
+# The optimum of a subsample is p / (2 m) away from that of all rows: it need not be much closer.
+_ROUGH = 0.01
+# Steps that begin there have converged after half as many, unless the subsample misleads.
+_FEW_STEPS = 12
+
+
+def rough_tolerance(few: Objective) -> float:
+    """How close to its best the objective of a subsample has to be to be a start for all rows."""
+    return _ROUGH * few.n_params / few.likelihood.rows.n_samples
+
+
+def minimise_with_subsample(
+    objective: Objective,
+    few: Objective,
+    start: FloatArray,
+    *,
+    tol: float,
+    max_iter: int,
+    separation: SeparationTest | None = None,
+) -> Solution:
+    """Minimise ``objective`` from ``start``, near the optimum of ``few``, with the Hessian of that.
+
+    Where this is slow, because the subsample misleads, the last steps are made with all rows.
+    """
+    n_first = min(max_iter, _FEW_STEPS)
+    steps = SubsampledNewton(objective, few)
+    first = minimise(
+        objective, start, tol=tol, max_iter=n_first, steps=steps, separation=separation
+    )
+    if first.status in (Status.CONVERGED, Status.SEPARATED) or first.n_iter >= max_iter:
+        return first
+    found = minimise(
+        objective, first.params, tol=tol, max_iter=max_iter - first.n_iter, separation=separation
+    )
+    later = [replace(each, n_passes=each.n_passes + first.n_passes) for each in found.history]
+    found = replace(found, n_passes=found.n_passes + first.n_passes, history=later)
+    return with_history(found, first.history)
 
 
 class SubsampledNewton:
@@ -95,7 +133,7 @@ def _enough(first: float) -> float:
 
 def _put_right(
     pairs: list[tuple[FloatArray, FloatArray]],
-    solve: Callable[[FloatArray], FloatArray],
+    solve: Linear,
     gradient: FloatArray,
 ) -> FloatArray:
     """The two loops of L-BFGS: the inverse of a Hessian that agrees with all pairs, times a vector.
