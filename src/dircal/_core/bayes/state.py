@@ -45,7 +45,7 @@ _OF_TIES = 1e-6
 # How close to its best the objective has to be in all rounds but the last.
 _LOOSE = 1e-7
 _LOOSE_OF_ESTIMATES = 1e-5
-_LOOSE_OF_MANY_ROWS = 1e-12
+_TIGHT = 1e-12
 # Of many rows the Hessian is expensive. Steps with a smaller decrease in all move logits by a part
 # of 1e-4 or so, and the Hessian with them.
 _SAME_HESSIAN = 1e-8
@@ -122,7 +122,7 @@ class EvidenceState:
             self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
             self.n_rounds_of_powers, self.inside_tolerance = 1, _TOLERANCE_OF_ESTIMATES
             # Rounds so few end near where they began: optima must not depend on the subsample.
-            self.path.tol = max(tol, _LOOSE_OF_ESTIMATES if few is None else _LOOSE_OF_MANY_ROWS)
+            self.path.tol = max(tol, _LOOSE_OF_ESTIMATES) if few is None else _TIGHT
 
     @cached_property
     def least(self) -> float:
@@ -159,15 +159,24 @@ class EvidenceState:
         precisions: FloatArray | None = None,
         power: float = 0.0,
     ) -> Learned:
-        """Rounds of two: the optimum for given precisions, then the best ones for its curvature."""
+        """Rounds of two: the optimum for given precisions, then the best ones for its curvature.
+
+        Of many rows the first precisions are those of a subsample, and the first curvature is.
+        """
         inside = max(_FIRST_TOLERANCE, self.tolerance)
+        history: list[Iteration] = []
         if precisions is None and self.few is not None and self.path.forms_hessian:
             guess = self.few.learn(prior)
             precisions, power = np.maximum(guess.precisions, self.least), guess.power
             inside = self.inside_tolerance
+            found = self.path.solve(self.objective(prior, precisions, power))
+            self.path.params = found.params
+            self.few.path.linearise_at(found.params)
+            history += found.history
+            curvature = self.curvature(prior, precisions, power)
+            precisions, power = _best(curvature, precisions, _powers(prior), inside)
         elif precisions is None:
             precisions = np.maximum(prior.mode, self.least)
-        history: list[Iteration] = []
         for turn in range(self.n_rounds):
             history += self.solve(prior, precisions, power).history
             last, last_power = precisions, power
@@ -219,7 +228,12 @@ class EvidenceState:
 
     @property
     def hessian(self) -> FloatArray:
-        """That of the mean loss at the last linearisation, where it is formed."""
+        """That of the mean loss at the last linearisation, where it is formed.
+
+        That of a subsample stands in for it until then.
+        """
+        if self.likelihood.hessian is None and self.few is not None:
+            return self.few.hessian
         assert self.likelihood.hessian is not None
         return self.likelihood.hessian
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from dircal._core.data.chunks import Chunk
-from dircal._core.data.rows import Rows
+from dircal._core.data.rows import Rows, smallest_subsample
 from dircal._core.model.logistic import Features, LogisticObjective
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.separation import solve_separated
@@ -18,10 +18,8 @@ __all__ = ["fit_logistic", "soft_target_gradient"]
 _RIDGE = 1e-9
 # Where they are, some direction has less curvature than this, and the ridge alone decides it.
 _NO_VARIANCE = 1e-6
-# A first guess in single precision comes so close; the last steps are made in double precision.
+# A first guess, from a subsample, comes so close; the last steps are made with all rows.
 _GUESS_TOLERANCE = 1e-7
-# Fewer rows than this are quick in any case.
-_MANY_ROWS = 16_384
 # Largest logit at the start, at which probabilities still differ from 0 and 1.
 _FARTHEST_START = 30.0
 
@@ -35,21 +33,23 @@ def fit_logistic(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Parameters (d,) of the best map; many rows are first looked at in single precision.
+    """Parameters (d,) of the best map; many rows start from that of a subsample.
 
     A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
     slant: FloatArray | float = 0.0 if tilt is None else tilt
     ridge = _RIDGE if tilt is None else 0.0
     objective = LogisticObjective(rows, features, slant, ridge)
+    few = smallest_subsample(rows)
+    first = objective if few is None else LogisticObjective(few, features, slant, ridge)
     # Far out there is no curvature, and so no Newton step. Smoothed targets never lead further
     # than the logarithm of their number.
     farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
-    start = start * min(1.0, farthest / max(2.0 * objective.max_logit_change(start), farthest))
-    if rows.n_samples >= _MANY_ROWS and rows.allow_float32:
-        rough = LogisticObjective(rows.as_float32(), features, slant, ridge)
-        guess = minimise(rough, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
-        start = guess.params if guess.status is Status.CONVERGED else start
+    start = start * min(1.0, farthest / max(2.0 * first.max_logit_change(start), farthest))
+    if few is not None:
+        guess = minimise(first, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
+        is_far = first.bernoulli_variance(guess.params) < _NO_VARIANCE
+        start = start if guess.status is not Status.CONVERGED or is_far else guess.params
     found = minimise(objective, start, tol=tol, max_iter=max_iter)
     if tilt is None and objective.bernoulli_variance(found.params) < _NO_VARIANCE:
         return solve_separated(objective, found.params, max_iter=max_iter)
