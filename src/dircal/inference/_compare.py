@@ -18,6 +18,7 @@ from dircal.inference._chosen_measure import (
     check_drawing,
     check_measure,
     default_measures,
+    measure_all,
 )
 from dircal.inference._draws import Draws
 from dircal.inference._resampling import difference_of, draw_together, range_of
@@ -257,9 +258,7 @@ def compare(
             for message, category in told:
                 warn(f"{name}: {message}", category)
     scored = Predictions.of_checked(data.take(rows))
-    predictions = {
-        name: scored.with_probabilities(proba).hold() for name, proba in probabilities.items()
-    }
+    predictions = {name: scored.with_probabilities(proba) for name, proba in probabilities.items()}
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
     return Comparison(tuple(table), level, probabilities, rows, fit_warnings)
 
@@ -272,13 +271,15 @@ def tabulate_measures(
     rng: np.random.Generator,
 ) -> Iterator[ComparisonRow]:
     """A row for each of the predictions and measures; the first predictions are the yardstick."""
-    sure = [measure for measure in measures if measure.record.interval is not None]
-    drawn = draw_together(sure, [*predictions.values()], n_resamples, rng)
+    several = [*predictions.values()]
+    values = [measure_all(measures, one) for one in several]
+    sure = [j for j, measure in enumerate(measures) if measure.record.interval is not None]
+    of_sure = [[row[j] for j in sure] for row in values]
+    drawn = draw_together([measures[j] for j in sure], several, of_sure, n_resamples, rng)
     before: dict[str, tuple[float, Draws | None]] = {}
-    for (name, one), draws in zip(predictions.items(), drawn, strict=True):
+    for name, own, draws in zip(predictions, values, drawn, strict=True):
         remaining = iter(draws)
-        for measure in measures:
-            value = measure.value(one)
+        for measure, value in zip(measures, own, strict=True):
             mine = next(remaining) if measure.record.interval is not None else None
             start, others = before.setdefault(measure.label, (value, mine))
             row = ComparisonRow(name, measure.label, value, value - start)

@@ -138,7 +138,7 @@ def equivalence_test(
         )
     predictions = Predictions.check(y_true, y_prob, None, classes)
     estimate = measure.value(predictions)
-    [[draws]] = draw_together([measure], [predictions], n_resamples, rng)
+    [[draws]] = draw_together([measure], [predictions], [[estimate]], n_resamples, rng)
     confidence = draws.confidence()
     upper = max(confidence.quantile(level), estimate)
     pvalue = 1.0 - confidence.position(margin) if estimate < margin else 1.0

@@ -151,8 +151,8 @@ def paired_comparison(
         Predictions.check(y_true, prob, None, classes, name=name)
         for name, prob in (("prob_a", prob_a), ("prob_b", prob_b))
     ]
-    value_a, value_b = (measure.value(one) for one in both)
-    found = difference_between(measure, both, level, n_resamples, rng)
+    value_a, value_b = values = [measure.value(one) for one in both]
+    found = difference_between(measure, both, values, level, n_resamples, rng)
     n_samples = both[0].n_samples
     return PairedComparison(
         value_a - value_b, found.low, found.high, found.pvalue, level, measure.name, n_samples
