@@ -23,12 +23,15 @@ __all__ = [
     "ArraySource",
     "Chunk",
     "Largest",
+    "Memo",
     "Reader",
     "Span",
     "clipped",
     "drop_zero_weight",
     "log_of_clip",
+    "once",
     "row_slices",
+    "rows_to_pick",
     "span_of",
 ]
 
@@ -76,6 +79,23 @@ def clipped(scores: FloatArray, log_clip: float) -> FloatArray:
     return scores if log_clip == -np.inf else np.maximum(scores, log_clip)
 
 
+Memo = dict[str, tuple[Hashable, Any]]
+"""What passes leave for those that follow: in each slot a key and its value."""
+
+
+def once(memo: Memo | None, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
+    """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
+    if memo is None:
+        return make()
+    found = memo.get(slot)
+    if found is None or found[0] != key:
+        # Let go of the old value first: it may be as large as the new one.
+        memo.pop(slot, None)
+        found = memo[slot] = (key, make())
+    value: _T = found[1]
+    return value
+
+
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Some of the rows: scores (k, m), labels (m,) and normalised weights (m,).
@@ -87,19 +107,11 @@ class Chunk:
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
-    memo: dict[str, tuple[Hashable, Any]] | None = field(default=None, repr=False)
+    memo: Memo | None = field(default=None, repr=False)
 
     def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
         """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
-        if self.memo is None:
-            return make()
-        found = self.memo.get(slot)
-        if found is None or found[0] != key:
-            # Let go of the old value first: it may be as large as the new one.
-            self.memo.pop(slot, None)
-            found = self.memo[slot] = (key, make())
-        value: _T = found[1]
-        return value
+        return once(self.memo, slot, key, make)
 
 
 @dataclass
@@ -196,6 +208,9 @@ class ArraySource(AbstractChunkSource):
         Rows of ``inputs`` that the labels belong to; None stands for all of them.
     chunk_rows : int or None
         Rows in a chunk; None chooses.
+    weight_of_all : float or None
+        Sum of the weights that those of chunks are divided by, where these rows are part of more;
+        None stands for their own.
     """
 
     inputs: npt.NDArray[Any]
@@ -204,6 +219,7 @@ class ArraySource(AbstractChunkSource):
     read: Reader
     picked: IntArray | None = None
     chunk_rows: int | None = None
+    weight_of_all: float | None = None
 
     @property
     def n_classes(self) -> int:
@@ -218,13 +234,15 @@ class ArraySource(AbstractChunkSource):
     @cached_property
     def total_weight(self) -> float:
         """Sum of the sample weights."""
+        if self.weight_of_all is not None:
+            return self.weight_of_all
         if self.sample_weight is None:
             return float(len(self.labels))
         return float(self.sample_weight.sum())
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum of what ``function`` makes of each chunk, one after another."""
-        chunks = self._read_all() if self._kept is None else iter(self._kept)
+        chunks = self.read_chunks() if self._kept is None else iter(self._kept)
         total: Any = function(next(chunks))
         for chunk in chunks:
             total += function(chunk)
@@ -233,11 +251,8 @@ class ArraySource(AbstractChunkSource):
 
     def subsample(self) -> "ArraySource | None":
         """One row from each of some thousands of equal stretches."""
-        n_samples, weight = self.n_samples, self.sample_weight
-        if n_samples < _SUBSAMPLE_FACTOR * _SUBSAMPLE_ROWS:
-            return None
-        few = _spread(n_samples, _SUBSAMPLE_ROWS)
-        if weight is not None and not weight[few].any():
+        few, weight = rows_to_pick(self.n_samples), self.sample_weight
+        if few is None or (weight is not None and not weight[few].any()):
             return None
         return replace(
             self,
@@ -251,9 +266,10 @@ class ArraySource(AbstractChunkSource):
         size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
         if size > _CACHE_BYTES:
             return None
-        return tuple(replace(chunk, memo={}) for chunk in self._read_all())
+        return tuple(replace(chunk, memo={}) for chunk in self.read_chunks())
 
-    def _read_all(self) -> Iterator[Chunk]:
+    def read_chunks(self) -> Iterator[Chunk]:
+        """Chunk after chunk, read anew."""
         for part in row_slices((self.n_samples, self.n_classes), self.chunk_rows):
             rows = part if self.picked is None else self.picked[part]
             weight = None if self.sample_weight is None else self.sample_weight[part]
@@ -261,6 +277,13 @@ class ArraySource(AbstractChunkSource):
             if len(labels):
                 share = np.ones(len(labels)) if weight is None else weight
                 yield Chunk(self.read(inputs), labels, share / self.total_weight)
+
+
+def rows_to_pick(n_samples: int) -> IntArray | None:
+    """Which of so many rows are a subsample of them; None if there are few."""
+    if n_samples < _SUBSAMPLE_FACTOR * _SUBSAMPLE_ROWS:
+        return None
+    return _spread(n_samples, _SUBSAMPLE_ROWS)
 
 
 def _spread(n_samples: int, n_picked: int) -> IntArray:
