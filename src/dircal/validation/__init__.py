@@ -20,6 +20,7 @@ from dircal.validation._arrays import (
 )
 from dircal.validation._columns import (
     FITTING,
+    MEASURING,
     Arguments,
     classes_of_columns,
     show,
@@ -57,6 +58,7 @@ __all__ = [
     "BINARY",
     "FITTING",
     "LARGEST",
+    "MEASURING",
     "ROW_SUM_TOLERANCE",
     "AbstractLabelledRows",
     "Agreement",

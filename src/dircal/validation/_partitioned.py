@@ -11,6 +11,7 @@ from dircal._core.data.parts import AbstractParts, Part, PartSource
 from dircal._typing import InputScale, LabelArray
 from dircal.validation._columns import Arguments
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.validation._masked import check_labels_left
 from dircal.validation._order import warn_of_order
 from dircal.validation._parts import Agreement
 
@@ -83,11 +84,24 @@ class PartitionedScores(AbstractLabelledRows):
         totals = len(self.column_classes), self.n_rows, self.total_weight
         return PartSource(self.parts, read, self.change, self.n_rows_of_parts, totals)
 
-    def warn_of_order(self, input_scale: InputScale, arguments: Arguments) -> None:
-        """Warn where some of the rows fit another order of the columns far better."""
+    def judge(
+        self, input_scale: InputScale, arguments: Arguments, *, order_is_known: bool = False
+    ) -> None:
+        """Look once more, now that columns have classes.
+
+        Warn where some of the rows fit another order of the columns far better, and refuse rows of
+        logits whose own class is masked.
+        """
+        if order_is_known and input_scale == "probability":
+            return
         step = -(-self.n_rows // _JUDGED)
-        found = self.parts.fold(partial(_every_so_many, step))
-        warn_of_order(found[0].with_more(found[1:]), input_scale, arguments)
+        found = self.parts.fold(partial(_look, step, input_scale, arguments))
+        if not order_is_known:
+            some = [rows for rows, _ in found if rows.shape[0] > 0]
+            warn_of_order(some[0].with_more(some[1:]), input_scale, arguments)
+        error = next((error for _, error in found if error), "")
+        if error:
+            raise ValueError(error)
 
 
 @dataclass
@@ -109,6 +123,14 @@ def _undecided_rows(change: _Change | None, rows: LabelledScores) -> LabelledSco
     return rows if used.all() else rows.take(np.flatnonzero(used))
 
 
-def _every_so_many(step: int, part: Part) -> list[LabelledScores] | None:
-    here = np.arange(-part.first % step, part.rows.shape[0], step)
-    return [part.rows.take(here).copied()] if len(here) else None
+def _look(
+    step: int, input_scale: InputScale, arguments: Arguments, part: Part
+) -> list[tuple[LabelledScores, str]]:
+    """Every so many rows of a part, in a list, and what is wrong with it."""
+    here, error = np.arange(-part.first % step, part.rows.shape[0], step), ""
+    if input_scale == "logit":
+        try:
+            check_labels_left(part.rows, replace(arguments, row=part.place))
+        except ValueError as refused:
+            error = str(refused)
+    return [(part.rows.take(here).copied(), error)]

@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 class Part:
     """Rows that lie together, the first of which is number ``first`` of all.
 
-    ``rows`` are labelled and have passed the door.
+    ``rows`` are labelled and have passed the door; ``place`` says how people find one of them.
 
     ``memo`` holds what passes have left here for those that follow; it is None for a part that is
     read anew at every pass.
@@ -60,15 +60,12 @@ class Part:
 
     first: int
     rows: Any
+    place: Callable[[int], str]
     memo: Memo | None = field(default=None, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is moved elsewhere, or written to a disk, is computed again there.
-        return _moved, (self.first, self.rows, self.memo is not None)
-
-
-def _moved(first: int, rows: Any, keeps: bool) -> Part:
-    return Part(first, rows, {} if keeps else None)
+        return Part, (self.first, self.rows, self.place, None if self.memo is None else {})
 
 
 class AbstractParts(ABC):
