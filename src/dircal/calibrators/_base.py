@@ -20,6 +20,7 @@ from dircal.exceptions import DircalWarning, warn
 from dircal.maps import AbstractStep, CalibrationMap, column_steps
 from dircal.validation import (
     FITTING,
+    AbstractLabelledRows,
     Arguments,
     LabelledScores,
     check_fit,
@@ -86,7 +87,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """
         # Parameters first: a misspelt one should not wait for the rows to be read.
         self._check_parameters()
-        data = check_fit(
+        data: AbstractLabelledRows = check_fit(
             X,
             y,
             sample_weight,
@@ -94,6 +95,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             input_scale=self.input_scale,
             arguments=self._arguments,
         )
+        return self._fit_with_warnings(data)
+
+    def _fit_with_warnings(self, data: AbstractLabelledRows) -> Self:
+        """Fit with valid parameters on rows that have passed the door."""
         self._fit_checked(data)
         # After everything is stored: a warning that is made an error loses nothing.
         for message, category in self._fit_warnings():
@@ -105,7 +110,12 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Label of each column as the user gave it, here or to a calibrator inside."""
         return self.classes
 
-    def _fit_checked(self, data: LabelledScores) -> Self:
+    @property
+    def _fits_parts(self) -> bool:
+        """Whether a fit only asks for sums over rows, which may then be in parts of a table."""
+        return False
+
+    def _fit_checked(self, data: AbstractLabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door, without a warning."""
         with limited_blas(data.shape):
             self._store(data, self._fit(data))
@@ -127,7 +137,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         check_option("input_scale", self.input_scale, ("probability", "logit"))
         self._check_options()
 
-    def _store(self, data: LabelledScores, fitted: Fitted) -> None:
+    def _store(self, data: AbstractLabelledRows, fitted: Fitted) -> None:
         """Set what was found, all at once: a fit that fails before loses nothing."""
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
@@ -223,7 +233,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Raise a ValueError about the first parameter of the class's own that is not valid."""
 
     @abstractmethod
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
         """The steps of the map, and what else was found; sets nothing."""
 
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
@@ -260,14 +270,16 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
 
 def reader_of(
-    data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]
+    data: AbstractLabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]
 ) -> Reader:
     """How the rows of a fit become scores: columns in the order of the classes, then ``steps``."""
     columns = column_steps(data.column_classes, data.shape[1], input_scale)
     return CalibrationMap(data.shape[1], (*columns, *steps)).read
 
 
-def rows_of(data: LabelledScores, input_scale: InputScale, steps: tuple[AbstractStep, ...]) -> Rows:
+def rows_of(
+    data: AbstractLabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]
+) -> Rows:
     """The rows of a fit that tell something, so read."""
     used = data.undecided() if input_scale == "logit" else data
     return Rows(used.source(reader_of(data, input_scale, steps)))

@@ -9,7 +9,7 @@ from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._base import Fitted
 from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
 from dircal.maps import Complement, Lookup
-from dircal.validation import LabelledScores, check_integer, check_option
+from dircal.validation import AbstractLabelledRows, LabelledScores, check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 
@@ -138,7 +138,8 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         """Probability of the positive class in each bin."""
         return self._step(Lookup).values
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         rows = gather_scores(data, self.input_scale)
         scores, weight = rows.scores, rows.weight
         if self.strategy == "frequency":

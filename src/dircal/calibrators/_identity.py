@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.maps import Explanation, Normalise, Softmax, explain_nothing
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows
 
 __all__ = ["IdentityCalibrator"]
 
@@ -60,7 +60,11 @@ class IdentityCalibrator(AbstractCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    @property
+    def _fits_parts(self) -> bool:
+        return True
+
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
         del data
         return Fitted((Softmax() if self.input_scale == "logit" else Normalise(),))
 

@@ -10,7 +10,7 @@ from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._base import Fitted
 from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
 from dircal.maps import Complement, Interpolation
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows, LabelledScores
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -96,7 +96,8 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
         """Probabilities there."""
         return self._step(Interpolation).values
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         rows = gather_scores(data, self.input_scale)
         fit = fit_isotonic(rows.scores, rows.labels, rows.weight)
         scores, values = fit.scores, fit.values

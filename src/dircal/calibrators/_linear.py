@@ -15,7 +15,7 @@ from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyInUse
 from dircal.calibrators._solver_options import choose_clip
 from dircal.maps import Softmax
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows, LabelledScores
 
 __all__ = ["AbstractLinearCalibrator"]
 
@@ -41,7 +41,11 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
         return self._penalty().paper_grid(name, n_classes)
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    @property
+    def _fits_parts(self) -> bool:
+        return True
+
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
         rows = self._rows(data)
         chosen = choose_clip(rows, self.clip, self.input_scale, self.max_iter)
         penalty = self._penalty().for_rows(rows, chosen, self.max_iter)

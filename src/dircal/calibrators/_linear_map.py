@@ -34,7 +34,7 @@ from dircal.maps import (
     explain_rows,
     start_record,
 )
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows
 
 __all__ = ["LinearMapMixin"]
 
@@ -209,7 +209,7 @@ class LinearMapMixin:
         first = (MaskedAsLeast(),) if self._has_matrix else ()
         return first if self._reads_raw_logits else (*first, LogSoftmax(clip))
 
-    def _rows(self, data: LabelledScores) -> Rows:
+    def _rows(self, data: AbstractLabelledRows) -> Rows:
         """The rows of a fit as scores without a clip."""
         return rows_of(data, self.input_scale, self._score_steps(0.0))
 

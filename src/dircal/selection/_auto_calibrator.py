@@ -25,7 +25,7 @@ from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import check_cv, splits_to_choose_by
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows, LabelledScores
 
 __all__ = ["AutoCalibrator"]
 
@@ -254,7 +254,11 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                 )
         return [clone(each) for each in self.calibrators]
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    @property
+    def _fits_parts(self) -> bool:
+        return self.cv is None and self.calibrators is None
+
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
         if self.cv is None and self.calibrators is None:
             weighed = weigh_maps(data, self.input_scale)
             return Fitted(
@@ -266,6 +270,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                     "probability_of_harm_": weighed.probability_of_harm,
                 },
             )
+        assert isinstance(data, LabelledScores)
         return self._fit_by_folds(data)
 
     def _fit_by_folds(self, data: LabelledScores) -> Fitted:

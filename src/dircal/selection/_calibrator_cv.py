@@ -26,7 +26,7 @@ from dircal.selection._base import (
 from dircal.selection._grids import GRIDS, named_grid
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import Split, check_cv, splits_to_choose_by
-from dircal.validation import Arguments, LabelledScores, check_option
+from dircal.validation import AbstractLabelledRows, Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
 
@@ -168,7 +168,8 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         """The mean of the maps of the folds, or the one map of all rows."""
         return mean_of_maps([member.map_ for member in self.calibrators_])
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         settings = self._settings(len(data.classes))
         self._check_settings(settings)
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)

@@ -1,6 +1,7 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dircal.calibrators import Fitted, FitWarning, reader_of
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
 from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
-from dircal.validation import LabelledScores, show
+from dircal.validation import AbstractLabelledRows, LabelledScores, PartitionedScores, show
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -120,8 +121,15 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
                 f"{inside!r}. Leave out those of `calibrator`."
             )
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    @property
+    def _fits_parts(self) -> bool:
+        return check_calibrator(self.calibrator)._fits_parts
+
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
         read = self._reader(data)
+        if isinstance(data, PartitionedScores):
+            return Fitted(None, {"calibrators_": self._fit_parts(data, read)})
+        assert isinstance(data, LabelledScores)
         at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
@@ -134,7 +142,17 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
                 calibrators.append(fitted)
         return Fitted(None, {"calibrators_": calibrators})
 
-    def _reader(self, data: LabelledScores) -> Reader:
+    def _fit_parts(self, data: PartitionedScores, read: Reader) -> list[Any]:
+        """A calibrator for each class, whose two columns are made where the parts are."""
+        calibrators = []
+        for j in range(len(data.classes)):
+            change = partial(_against_rest, read, self.input_scale, j)
+            fitted = clone(self.calibrator)._fit_checked(data.against_rest(change, _BOTH))
+            fitted._let_go_of_rows()
+            calibrators.append(fitted)
+        return calibrators
+
+    def _reader(self, data: AbstractLabelledRows) -> Reader:
         """How rows become columns in the order of the classes, -inf where one is masked."""
         if self.input_scale == "logit":
             steps = column_steps(data.column_classes, data.shape[1], "logit")
@@ -147,15 +165,11 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
         Rows of weight zero stay, since a calibrator may count rows, but whatever they hold gives
         way to what can be computed with.
         """
-        rest_of = rest_of_logits if self.input_scale == "logit" else rest_of_proba
         pairs = np.empty((len(range(data.shape[1])[chosen]), 2, data.shape[0]))
         for part in row_slices(data.shape):
-            inputs = data.rows(part)
-            if data.sample_weight is not None:
-                inputs = np.where(data.sample_weight[part, None] > 0, inputs, 1.0 / data.shape[1])
-            block = read(inputs)
+            block = _columns_of(data, part, read)
             pairs[:, 1, part] = block[chosen]
-            pairs[:, 0, part] = rest_of(block)[chosen]
+            pairs[:, 0, part] = _rest_of(self.input_scale, block)[chosen]
         return pairs
 
     def _check_fitted(self) -> None:
@@ -181,6 +195,30 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
             )
             warnings.append((words, kind))
         return warnings
+
+
+def _columns_of(data: LabelledScores, part: slice, read: Reader) -> FloatArray:
+    """Columns (k, m) of some rows; of weight zero, whatever they hold, what can be read."""
+    inputs = data.rows(part)
+    if data.sample_weight is not None:
+        inputs = np.where(data.sample_weight[part, None] > 0, inputs, 1.0 / data.shape[1])
+    return read(inputs)
+
+
+def _rest_of(scale: InputScale, block: FloatArray) -> FloatArray:
+    return rest_of_logits(block) if scale == "logit" else rest_of_proba(block)
+
+
+def _against_rest(
+    read: Reader, scale: InputScale, chosen: int, data: LabelledScores
+) -> LabelledScores:
+    """The rows of a part as a problem of two classes: the rest, and the chosen one."""
+    pair = np.empty((2, data.shape[0]))
+    for part in row_slices(data.shape):
+        block = _columns_of(data, part, read)
+        pair[:, part] = _rest_of(scale, block)[chosen], block[chosen]
+    own = (data.labels == chosen).astype(np.uint8)
+    return LabelledScores(pair.T, own, data.sample_weight, _BOTH, _BOTH, None, 2)
 
 
 def _score_steps(scale: InputScale) -> tuple[AbstractStep, ...]:

@@ -17,16 +17,16 @@ from dircal.validation._arrays import (
     check_probabilities,
     check_scores,
     check_values,
-    check_weight,
 )
 from dircal.validation._columns import (
     FITTING,
+    MEASURING,
     Arguments,
     classes_of_columns,
     show,
 )
 from dircal.validation._conversion import as_array, category_order
-from dircal.validation._labelled_scores import LabelledScores
+from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
     as_plain,
@@ -43,15 +43,31 @@ from dircal.validation._names import (
 )
 from dircal.validation._numbers import check_integer, check_number, check_option
 from dircal.validation._order import order_in_doubt, warn_of_order
+from dircal.validation._partitioned import PartitionedScores
+from dircal.validation._parts import (
+    Agreement,
+    PartSummary,
+    RawPart,
+    agree,
+    check_part,
+)
 from dircal.validation._two_classes import BINARY
+from dircal.validation._weights import check_weight
 
 __all__ = [
     "BINARY",
     "FITTING",
     "LARGEST",
+    "MEASURING",
     "ROW_SUM_TOLERANCE",
+    "AbstractLabelledRows",
+    "Agreement",
     "Arguments",
     "LabelledScores",
+    "PartSummary",
+    "PartitionedScores",
+    "RawPart",
+    "agree",
     "as_array",
     "as_labels",
     "as_plain",
@@ -62,6 +78,7 @@ __all__ = [
     "check_integer",
     "check_number",
     "check_option",
+    "check_part",
     "check_predictions",
     "check_probabilities",
     "check_random_state",

@@ -1,8 +1,7 @@
 """The one door: raw input in, clean arrays out, or a ValueError that says what to do."""
 
-import numbers
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -23,9 +22,10 @@ from dircal.validation._columns import (
 from dircal.validation._conversion import as_array, category_order, refuse_masked
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
+from dircal.validation._lazy import refuse_lazy
 from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
 from dircal.validation._new_rows import columns_of_new_rows
-from dircal.validation._numbers import LARGEST, refuse_dates
+from dircal.validation._numbers import refuse_dates
 from dircal.validation._order import warn_of_order
 from dircal.validation._two_classes import (
     BINARY,
@@ -33,15 +33,18 @@ from dircal.validation._two_classes import (
     classes_of_two,
     two_columns,
 )
+from dircal.validation._weights import check_weight
 
 __all__ = [
+    "WorstSum",
+    "as_matrix",
     "check_confidence",
     "check_fit",
     "check_predictions",
     "check_probabilities",
     "check_scores",
     "check_values",
-    "check_weight",
+    "worst_row_sum",
 ]
 
 ROW_SUM_TOLERANCE = 1e-2
@@ -106,8 +109,9 @@ def _check_labelled(
     arguments: Arguments,
 ) -> LabelledScores:
     binary = arguments is BINARY
+    refuse_lazy(arguments.scores, scores)
     refuse_swapped(scores, labels, arguments)
-    inputs, names = _as_matrix(as_column(scores) if binary else scores, arguments.scores)
+    inputs, names = as_matrix(as_column(scores) if binary else scores, arguments.scores)
     n_features = inputs.shape[1]
     given = as_labels(labels, len(inputs), arguments)
     weight = check_weight(sample_weight, len(inputs))
@@ -138,7 +142,7 @@ def check_scores(
     arguments: Arguments = FITTING,
 ) -> tuple[npt.NDArray[Any], LabelArray]:
     """Rows to calibrate, and the label of each of their columns."""
-    inputs, names = _as_matrix(as_column(X) if arguments is BINARY else X)
+    inputs, names = as_matrix(as_column(X) if arguments is BINARY else X)
     if inputs.shape[1] != n_features:
         expected = "one column for each class" if n_features > 1 else "that of the positive class"
         raise ValueError(
@@ -152,7 +156,7 @@ def check_scores(
 
 def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
     """Rows of probabilities for a map that reads nothing else."""
-    inputs, _ = _as_matrix(value, name)
+    inputs, _ = as_matrix(value, name)
     if inputs.shape[1] != n_classes:
         raise ValueError(
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
@@ -195,8 +199,9 @@ def check_confidence(
     return values, right.astype(bool), weight
 
 
-def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
+def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
     """Numbers (n, k) without copying them, and the column names of a data frame."""
+    refuse_lazy(name, X)
     if sparse.issparse(X):
         raise ValueError(
             f"`{name}` is a sparse matrix or array; pass a dense one with `{name}.toarray()`."
@@ -238,51 +243,6 @@ def _as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelAr
     return matrix, names
 
 
-def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> FloatArray | None:
-    """One weight for each row; None where there are none."""
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, numbers.Number):
-        raise ValueError(
-            f"`sample_weight` must be one weight for each row; got the number {sample_weight!r}. "
-            "Pass an array, or None for equal weights."
-        )
-    refuse_masked("sample_weight", sample_weight)
-    try:
-        given = as_array(sample_weight)
-        if given.dtype.kind == "c":
-            raise TypeError("they are complex")
-        refuse_dates(given)
-        weight = given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`sample_weight` must hold numbers; got values of another kind ({error}). "
-            "Pass one number for each row."
-        ) from error
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"`sample_weight` must have shape ({n_samples},), one weight for each row; "
-            f"got shape {weight.shape}. Sample weights must be 1D array or scalar per row."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        i = int(bad.argmax())
-        raise ValueError(
-            f"`sample_weight` must be finite and not negative; row {i} has weight {weight[i]}. "
-            "Use zero to leave a row out."
-        )
-    if not weight.any():
-        raise ValueError("`sample_weight` is zero for every row. Give some row a weight.")
-    with np.errstate(over="ignore"):
-        total = float(weight.sum())
-    if not 1.0 / LARGEST < total < LARGEST:
-        raise ValueError(
-            f"`sample_weight` sums to {total:.3g}, which cannot be computed with. "
-            "Divide the weights by their mean."
-        )
-    return weight
-
-
 def check_values(
     inputs: npt.NDArray[Any],
     weight: FloatArray | None,
@@ -290,6 +250,26 @@ def check_values(
     arguments: Arguments,
 ) -> None:
     """Refuse what is neither probabilities nor logits, a chunk at a time."""
+    worst = worst_row_sum(inputs, weight, input_scale, arguments)
+    if worst.warning:
+        warn(worst.warning, RowSumWarning)
+
+
+@dataclass(frozen=True)
+class WorstSum:
+    """By how much the sum of a row misses one at most, and what to say of it if it is much."""
+
+    miss: float
+    warning: str = ""
+
+
+def worst_row_sum(
+    inputs: npt.NDArray[Any],
+    weight: FloatArray | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+) -> WorstSum:
+    """Check values like `check_values`, without a warning."""
     name, fix = arguments.scores, arguments.fix
     farthest, row, total = 0.0, 0, 1.0
     for part in row_slices(inputs.shape):
@@ -321,10 +301,10 @@ def check_values(
         )
     # Rows of half precision miss by more, and no one can help it.
     rounding = float(np.finfo(inputs.dtype).eps) if inputs.dtype.kind == "f" else 0.0
-    if farthest > max(ROW_SUM_QUIET, rounding):
-        warn(
-            f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to "
-            f"{total:.6g}); "
-            "they were renormalised.",
-            RowSumWarning,
-        )
+    if farthest <= max(ROW_SUM_QUIET, rounding):
+        return WorstSum(farthest)
+    return WorstSum(
+        farthest,
+        f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to {total:.6g}); "
+        "they were renormalised.",
+    )

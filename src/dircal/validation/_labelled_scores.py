@@ -1,20 +1,49 @@
 """Scores and labels that have passed the door."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import ArraySource, Reader, row_slices
+from dircal._core.data.chunks import AbstractChunkSource, ArraySource, Reader, row_slices
 from dircal._typing import FloatArray, IntArray, LabelArray
 
-__all__ = ["LabelledScores"]
+__all__ = ["AbstractLabelledRows", "LabelledScores"]
+
+
+class AbstractLabelledRows(ABC):
+    """Rows that have passed the door, wherever they are.
+
+    ``column_classes`` (k,) is the label of each column of the scores, ``classes`` the same sorted;
+    ``feature_names`` are those of a data frame; ``n_features`` is 1 where a single column was
+    given, and k otherwise.
+    """
+
+    classes: LabelArray
+    column_classes: LabelArray
+    feature_names: LabelArray | None
+    n_features: int
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+
+    @abstractmethod
+    def undecided(self) -> "AbstractLabelledRows":
+        """Rows of logits in which two classes or more are not masked; all where there are none."""
+
+    @abstractmethod
+    def source(self, read: Reader) -> AbstractChunkSource:
+        """The rows as a source of chunks, with ``read`` to make scores of them."""
 
 
 @dataclass(frozen=True)
-class LabelledScores:
-    """What `fit` and the measures work on.
+class LabelledScores(AbstractLabelledRows):
+    """What `fit` and the measures work on, in memory.
 
     ``matrix`` is as given, of any float type and possibly mapped from a file; ``picked`` (n,) are
     the rows of it that are meant, None for all, so that folds need no copies. ``column_classes``
@@ -61,14 +90,30 @@ class LabelledScores:
 
         In the others no map has a choice: they tell a fit nothing.
         """
+        used, weight = self.is_undecided(), self.sample_weight
+        none = not (used if weight is None else used & (weight > 0)).any()
+        return self if none or used.all() else self.take(np.flatnonzero(used))
+
+    def is_undecided(self) -> npt.NDArray[np.bool_]:
+        """Whether two classes or more are not masked, for each row (n,)."""
         used = np.ones(len(self.labels), bool)
         for part in row_slices(self.shape):
             block = self.rows(part)
             if block.min() == -np.inf:
                 used[part] = np.count_nonzero(block > -np.inf, axis=1) > 1
-        weight = self.sample_weight
-        none = not (used if weight is None else used & (weight > 0)).any()
-        return self if none or used.all() else self.take(np.flatnonzero(used))
+        return used
+
+    def with_more(self, others: Sequence["LabelledScores"]) -> "LabelledScores":
+        """These rows and those of others, copied."""
+        every = self, *others
+        weights = [one.sample_weight for one in every if one.sample_weight is not None]
+        return replace(
+            self,
+            matrix=np.concatenate([one.inputs for one in every]),
+            labels=np.concatenate([one.labels for one in every]),
+            sample_weight=np.concatenate(weights) if weights else None,
+            picked=None,
+        )
 
     def copied(self) -> "LabelledScores":
         """The same with a copy of the rows that are picked, for those who read them often."""

@@ -25,12 +25,14 @@ __all__ = [
     "ArraySource",
     "Chunk",
     "Largest",
+    "Memo",
     "Reader",
     "Span",
     "Survey",
     "clipped",
     "drop_zero_weight",
     "log_of_clip",
+    "once",
     "row_slices",
     "span_of",
     "survey_of",
@@ -76,6 +78,23 @@ def clipped(scores: FloatArray, log_clip: float) -> FloatArray:
     return scores if log_clip == -np.inf else np.maximum(scores, log_clip)
 
 
+Memo = dict[str, tuple[Hashable, Any]]
+"""What passes leave for those that follow: in each slot a key and its value."""
+
+
+def once(memo: Memo | None, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
+    """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
+    if memo is None:
+        return make()
+    found = memo.get(slot)
+    if found is None or found[0] != key:
+        # Let go of the old value first: it may be as large as the new one.
+        memo.pop(slot, None)
+        found = memo[slot] = (key, make())
+    value: _T = found[1]
+    return value
+
+
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Some of the rows: scores (k, m), labels (m,) and normalised weights (m,).
@@ -88,20 +107,12 @@ class Chunk:
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
-    memo: dict[str, tuple[Hashable, Any]] | None = field(default=None, repr=False)
+    memo: Memo | None = field(default=None, repr=False)
     start: int = 0
 
     def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
         """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
-        if self.memo is None:
-            return make()
-        found = self.memo.get(slot)
-        if found is None or found[0] != key:
-            # Let go of the old value first: it may be as large as the new one.
-            self.memo.pop(slot, None)
-            found = self.memo[slot] = (key, make())
-        value: _T = found[1]
-        return value
+        return once(self.memo, slot, key, make)
 
 
 @dataclass
@@ -262,6 +273,9 @@ class ArraySource(AbstractChunkSource):
         Rows in a chunk; None chooses.
     cache_bytes : int or None
         Scores up to this size are read once and kept for the passes that follow; None chooses.
+    weight_of_all : float or None
+        Sum of the weights that those of chunks are divided by, where these rows are part of more;
+        None stands for their own.
     """
 
     inputs: npt.NDArray[Any]
@@ -271,6 +285,7 @@ class ArraySource(AbstractChunkSource):
     picked: IntArray | None = None
     chunk_rows: int | None = None
     cache_bytes: int | None = None
+    weight_of_all: float | None = None
 
     @property
     def n_classes(self) -> int:
@@ -290,13 +305,15 @@ class ArraySource(AbstractChunkSource):
     @cached_property
     def total_weight(self) -> float:
         """Sum of the sample weights."""
+        if self.weight_of_all is not None:
+            return self.weight_of_all
         if self.sample_weight is None:
             return float(len(self.labels))
         return float(self.sample_weight.sum())
 
     def __iter__(self) -> Iterator[Chunk]:
         """One chunk after another, as a fold meets them."""
-        return self._read_all() if self._kept is None else iter(self._kept)
+        return self.read_chunks() if self._kept is None else iter(self._kept)
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum of what ``function`` makes of each chunk, one after another."""
@@ -327,9 +344,10 @@ class ArraySource(AbstractChunkSource):
         size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
         if size > (_CACHE_BYTES if self.cache_bytes is None else self.cache_bytes):
             return None
-        return tuple(replace(chunk, memo={}) for chunk in self._read_all())
+        return tuple(replace(chunk, memo={}) for chunk in self.read_chunks())
 
-    def _read_all(self) -> Iterator[Chunk]:
+    def read_chunks(self) -> Iterator[Chunk]:
+        """Chunk after chunk, read anew."""
         for part in row_slices((self.n_samples, self.n_classes), self.chunk_rows):
             rows = part if self.picked is None else self.picked[part]
             weight = None if self.sample_weight is None else self.sample_weight[part]

@@ -1,0 +1,233 @@
+"""Parts of a table as a source: each is folded where it lies, and sums add up in one order.
+
+Parts are bundled by their bytes, never by who works on them, and results are added along a tree
+that depends on their number alone. So the sums, to the last digit, do not depend on the number of
+threads or workers, nor on whether one was lost on the way.
+"""
+
+import copy
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dircal._core.data.chunks import (
+    AbstractChunkSource,
+    ArraySource,
+    Chunk,
+    Memo,
+    Reader,
+    once,
+)
+from dircal._core.data.subsample import spread_rows, subsample_size
+from dircal._typing import IntArray
+
+__all__ = [
+    "FAN_IN",
+    "AbstractParts",
+    "Part",
+    "PartSource",
+    "add_up",
+    "add_up_tree",
+    "bundle_by_bytes",
+    "fold_bundle",
+]
+
+FAN_IN = 8
+"""How many results are added up at a time."""
+# A bundle is about one of so many, within limits: small enough to share out, and large enough that
+# handing it out, about a millisecond, does not count.
+_BUNDLES = 64
+_FEWEST_BYTES, _MOST_BYTES = 8 * 2**20, 256 * 2**20
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that lie together, the first of which is number ``first`` of all.
+
+    ``rows`` are labelled and have passed the door; ``place`` says how people find one of them.
+
+    ``memo`` holds what passes have left here for those that follow; it is None for a part that is
+    read anew at every pass.
+    """
+
+    first: int
+    rows: Any
+    place: Callable[[int], str]
+    memo: Memo | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is moved elsewhere, or written to a disk, is computed again there.
+        return Part, (self.first, self.rows, self.place, None if self.memo is None else {})
+
+
+class AbstractParts(ABC):
+    """The parts of a table, wherever they lie."""
+
+    @abstractmethod
+    def fold(self, function: Callable[[Part], _T | None]) -> _T:
+        """The sum, by ``+=`` and in their order, of what ``function`` makes of each part.
+
+        None adds nothing, but there has to be one that is not.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class PartSource(AbstractChunkSource):
+    """Parts of a table as a source of chunks.
+
+    Parameters
+    ----------
+    parts : AbstractParts
+        Where the rows are.
+    read : callable
+        Makes scores (k, m) of rows of the inputs (m, d).
+    change : callable or None
+        Makes other rows of those of a part, before they are read; None leaves them.
+    n_rows_of_parts : int
+        Number of rows of all parts, before the change.
+    totals : tuple of int, int and float
+        Number of classes, number of rows and the sum of their weights, after the change.
+    token : str
+        A name for what parts keep of it.
+    """
+
+    parts: AbstractParts
+    read: Reader
+    change: Callable[[Any], Any] | None
+    n_rows_of_parts: int
+    totals: tuple[int, int, float]
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return self.totals[0]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return self.totals[1]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.totals[2]
+
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum of what ``function`` makes of each chunk, part by part."""
+        look = _Look(self.read, self.change, self.total_weight, self.token)
+        return self.parts.fold(partial(_fold_part, function, look))
+
+    def subsample(self) -> ArraySource | None:
+        """The rows that an array would pick, found in one pass."""
+        size = subsample_size(self.n_rows_of_parts, self.n_classes)
+        if size is None:
+            return None
+        picked = spread_rows(self.n_rows_of_parts, size)
+        found = self.parts.fold(partial(_pick, picked, self.change))
+        few = found[0].with_more(found[1:])
+        weight = few.sample_weight
+        if few.shape[0] == 0 or (weight is not None and not weight.any()):
+            return None
+        source: ArraySource = few.source(self.read)
+        return source
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """How a source looks at a part."""
+
+    read: Reader
+    change: Callable[[Any], Any] | None
+    total_weight: float
+    token: str
+
+    def chunks(self, part: Part) -> Iterator[Chunk]:
+        """Those of a part, kept beside it where it keeps something."""
+        if part.memo is None:
+            return self._read(part)
+        return iter(once(part.memo, "chunks", self.token, lambda: self._kept(part)))
+
+    def _kept(self, part: Part) -> tuple[Chunk, ...]:
+        return tuple(replace(chunk, memo={}) for chunk in self._read(part))
+
+    def _read(self, part: Part) -> Iterator[Chunk]:
+        rows = part.rows if self.change is None else self.change(part.rows)
+        source: ArraySource = rows.source(self.read)
+        for chunk in replace(source, weight_of_all=self.total_weight).read_chunks():
+            yield replace(chunk, start=part.first + chunk.start)
+
+
+def _fold_part(function: Callable[[Chunk], _T], look: _Look, part: Part) -> _T | None:
+    total: Any = None
+    for chunk in look.chunks(part):
+        found = function(chunk)
+        if total is None:
+            total = found
+        else:
+            total += found
+    result: _T | None = total
+    return result
+
+
+def _pick(picked: IntArray, change: Callable[[Any], Any] | None, part: Part) -> list[Any] | None:
+    """The picked rows of a part, in a list."""
+    here = picked[np.searchsorted(picked, part.first) :] - part.first
+    here = here[: np.searchsorted(here, part.rows.shape[0])]
+    if len(here) == 0:
+        return None
+    few = part.rows.take(here).copied()
+    return [few if change is None else change(few).copied()]
+
+
+def bundle_by_bytes(sizes: Sequence[int]) -> list[range]:
+    """Neighbours that are worked on together, by the bytes of each part."""
+    enough = int(np.clip(sum(sizes) // _BUNDLES, _FEWEST_BYTES, _MOST_BYTES))
+    bundles, first, before = [], 0, 0
+    for i, total in enumerate(accumulate(sizes)):
+        if total - before >= enough or i == len(sizes) - 1:
+            bundles.append(range(first, i + 1))
+            first, before = i + 1, total
+    return bundles
+
+
+def fold_bundle(function: Callable[[Part], _T | None], parts: Iterator[Part]) -> _T | None:
+    """The sum over some parts, one after another."""
+    return add_up(function(part) for part in parts)
+
+
+def add_up(results: Iterator[_T | None]) -> _T | None:
+    """The sum of some results from the first to the last; None adds nothing.
+
+    The first is copied: it may lie where another may ask for it again.
+    """
+    total: Any = None
+    for result in results:
+        if result is None:
+            continue
+        if total is None:
+            total = copy.deepcopy(result)
+        else:
+            total += result
+    found: _T | None = total
+    return found
+
+
+def add_up_tree(results: Sequence[_T | None]) -> _T:
+    """The sum of all results, `FAN_IN` neighbours at a time."""
+    while True:
+        groups = range(0, len(results), FAN_IN)
+        results = [add_up(iter(results[i : i + FAN_IN])) for i in groups]
+        if len(results) == 1:
+            break
+    total = results[0]
+    assert total is not None
+    return total

@@ -1,0 +1,147 @@
+"""Parts on the workers of a Dask cluster.
+
+Parts are read, checked and kept by the workers, in bundles that do not depend on them. A fold sends
+a function to the bundles and gets sums back. Nothing is kept that Dask could not compute again: a
+worker that is lost costs time, and changes no digit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from dircal._core.data.parts import (
+    FAN_IN,
+    AbstractParts,
+    Part,
+    add_up,
+    add_up_tree,
+    bundle_by_bytes,
+    fold_bundle,
+)
+from dircal._threads import limited_blas
+from dircal.distributed._door import CheckedPart, Door
+from dircal.distributed._loaders import Loader
+from dircal.distributed._memory import reused_memory
+from dircal.validation import Agreement, PartSummary
+
+__all__ = ["DaskTable"]
+
+# How often a task may fail, as reading from a store does at times, before the fit does.
+_RETRIES = 3
+# Scores are kept beside the rows where all that is kept of them, about five times as much, takes no
+# more than this part of the memory of the workers.
+_KEPT_COPIES, _MEMORY_SHARE = 5, 0.4
+
+_T = TypeVar("_T")
+
+
+@dataclass
+class DaskTable:
+    """A table in parts that workers read.
+
+    ``delayed`` are the partitions of a frame, None where workers call the loaders. ``tell`` hears
+    of every fold, with the number of rows.
+    """
+
+    client: Any
+    loaders: Sequence[Loader]
+    door: Door
+    delayed: Sequence[Any] | None = None
+    tell: Callable[[int], None] | None = None
+    _checked: list[Any] = field(default_factory=list, repr=False)
+
+    def survey(self) -> list[PartSummary]:
+        """What there is to know of each part, in one pass; the parts stay with the workers."""
+        options = {"pure": False, "retries": _RETRIES}
+        if self.delayed is None:
+            self._checked = self.client.map(self.door.check, self.loaders, **options)
+        else:
+            from dask import delayed
+
+            check = delayed(self.door.check, pure=False)
+            pairs = zip(self.loaders, self.delayed, strict=True)
+            asked = [check(*pair) for pair in pairs]
+            self._checked = self.client.compute(asked, retries=_RETRIES)
+        summaries: list[PartSummary] = self.client.gather(
+            self.client.map(attrgetter("summary"), self._checked, pure=False)
+        )
+        return summaries
+
+    def parts(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> AbstractParts:
+        """The parts, with every column assigned to its class."""
+        sizes = [each.n_bytes for each in summaries]
+        firsts = [0, *accumulate(each.n_rows for each in summaries)]
+        keeps = _KEPT_COPIES * sum(sizes) <= _MEMORY_SHARE * self._memory()
+        bundles = [
+            self.client.submit(
+                partial(_bundle, self.door, agreed, keeps),
+                firsts[some.start : some.stop],
+                self._checked[some.start : some.stop],
+                pure=False,
+                retries=_RETRIES,
+            )
+            for some in bundle_by_bytes(sizes)
+        ]
+        # The bundles hold what they need; how to make them again is known to the scheduler.
+        self._checked = []
+        return _DaskParts(self.client, bundles, agreed.n_rows, self.tell)
+
+    def _memory(self) -> float:
+        """Memory of all workers, in bytes."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return float(sum(worker["memory_limit"] or 0 for worker in workers))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bundle:
+    """Neighbours that are worked on together."""
+
+    parts: list[Part]
+    shape: tuple[int, int]
+
+    def __sizeof__(self) -> int:
+        # Dask asks, to know how much it holds.
+        return object.__sizeof__(self) + 8 * self.shape[0] * self.shape[1]
+
+
+class _DaskParts(AbstractParts):
+    def __init__(
+        self, client: Any, bundles: list[Any], n_rows: int, tell: Callable[[int], None] | None
+    ) -> None:
+        self._client, self._bundles, self._n_rows, self._tell = client, bundles, n_rows, tell
+
+    def fold(self, function: Callable[[Part], _T | None]) -> _T:
+        send = partial(_fold, function)
+        futures = self._client.map(send, self._bundles, pure=False, retries=_RETRIES)
+        while len(futures) > FAN_IN:
+            groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
+            futures = [
+                self._client.submit(_add, group, pure=False, retries=_RETRIES) for group in groups
+            ]
+        results: list[_T | None] = self._client.gather(futures)
+        if self._tell is not None:
+            self._tell(self._n_rows)
+        return add_up_tree(results)
+
+
+def _bundle(
+    door: Door, agreed: Agreement, keeps: bool, firsts: list[int], checked: list[CheckedPart]
+) -> _Bundle:
+    parts = [
+        door.part(each.raw, each.place, agreed, first, keeps=keeps)
+        for first, each in zip(firsts, checked, strict=True)
+        if each.raw is not None
+    ]
+    return _Bundle(parts, (sum(part.rows.shape[0] for part in parts), len(agreed.classes)))
+
+
+def _fold(function: Callable[[Part], _T | None], bundle: _Bundle) -> _T | None:
+    with limited_blas(bundle.shape), reused_memory():
+        return fold_bundle(function, iter(bundle.parts))
+
+
+def _add(results: list[_T | None]) -> _T | None:
+    return add_up(iter(results))

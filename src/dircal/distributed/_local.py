@@ -1,0 +1,127 @@
+"""Parts on this machine: in memory, or read again at every pass."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from dircal._core.data.parts import (
+    AbstractParts,
+    Part,
+    add_up_tree,
+    bundle_by_bytes,
+    fold_bundle,
+)
+from dircal.distributed._door import CheckedPart, Door
+from dircal.distributed._loaders import Loader
+from dircal.validation import Agreement, PartSummary
+
+__all__ = ["LocalTable"]
+
+# Scores up to this size stay in memory; beyond it every pass reads the parts again.
+_CACHE_BYTES = 256 * 2**20
+# Each thread holds a part: more of them would take more memory than they save time.
+_MOST_THREADS = 4
+
+_S = TypeVar("_S")
+_T = TypeVar("_T")
+
+
+@dataclass
+class LocalTable:
+    """A table in parts that this process reads.
+
+    ``tell`` hears of every part that was folded or checked, with the number of its rows.
+    """
+
+    loaders: Sequence[Loader]
+    door: Door
+    n_threads: int = field(default_factory=lambda: min(_MOST_THREADS, os.cpu_count() or 1))
+    tell: Callable[[int], None] | None = None
+    _kept: dict[int, CheckedPart] = field(default_factory=dict, repr=False)
+
+    def survey(self) -> list[PartSummary]:
+        """What there is to know of each part, in one pass."""
+        return list(self.map(self._check, range(len(self.loaders))))
+
+    def _check(self, i: int) -> PartSummary:
+        checked = self.door.check(self.loaders[i])
+        if sum(each.summary.n_bytes for each in [*self._kept.values(), checked]) <= _CACHE_BYTES:
+            self._kept[i] = checked
+        if self.tell is not None:
+            self.tell(checked.summary.n_rows)
+        return checked.summary
+
+    def parts(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> AbstractParts:
+        """The parts, with every column assigned to its class."""
+        return _LocalParts(self, agreed, summaries)
+
+    def load(self, i: int, n_rows: int) -> Any:
+        """A part as it was checked."""
+        if i in self._kept:
+            return self._kept[i].raw
+        loader = self.loaders[i]
+        raw = self.door.read(loader(self.door.columns), self.door.arguments)
+        if raw is None or len(raw.inputs) != n_rows:
+            raise ValueError(
+                f"{loader.name} has changed since it was checked: it had {n_rows:,} rows then. "
+                "Fit again when nobody writes to it."
+            )
+        return raw
+
+    def let_go(self) -> None:
+        """Forget the parts that were kept."""
+        self._kept.clear()
+
+    def map(self, function: Callable[[_S], _T], items: Sequence[_S]) -> Iterator[_T]:
+        """What a function makes of each item, in order, by so many threads."""
+        if self.n_threads == 1 or len(items) == 1:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(self.n_threads) as threads:
+            try:
+                yield from threads.map(function, items)
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+class _LocalParts(AbstractParts):
+    def __init__(
+        self, table: LocalTable, agreed: Agreement, summaries: Sequence[PartSummary]
+    ) -> None:
+        self._table, self._agreed, self._summaries = table, agreed, summaries
+        self._firsts = [0, *accumulate(each.n_rows for each in summaries)]
+        self._bundles = bundle_by_bytes([each.n_bytes for each in summaries])
+        self._kept: dict[int, Part] | None = None
+        if sum(each.n_bytes for each in summaries) <= _CACHE_BYTES:
+            self._kept = {}
+        else:
+            table.let_go()
+
+    def fold(self, function: Callable[[Part], _T | None]) -> _T:
+        def of_bundle(bundle: range) -> _T | None:
+            return fold_bundle(function, self._read(bundle))
+
+        return add_up_tree(list(self._table.map(of_bundle, self._bundles)))
+
+    def _read(self, bundle: range) -> Iterator[Part]:
+        for i in bundle:
+            if self._summaries[i].n_rows == 0:
+                continue
+            yield self._part(i)
+            if self._table.tell is not None:
+                self._table.tell(self._summaries[i].n_rows)
+
+    def _part(self, i: int) -> Part:
+        kept = self._kept
+        if kept is not None and i in kept:
+            return kept[i]
+        raw = self._table.load(i, self._summaries[i].n_rows)
+        place, first = self._table.loaders[i].place, self._firsts[i]
+        part = self._table.door.part(raw, place, self._agreed, first, keeps=kept is not None)
+        if kept is not None:
+            kept[i] = part
+        return part

@@ -1,0 +1,136 @@
+"""Rows in parts of a table that have passed the door."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from dircal._core.data.chunks import AbstractSums, Reader
+from dircal._core.data.parts import AbstractParts, Part, PartSource
+from dircal._typing import InputScale, LabelArray
+from dircal.validation._columns import Arguments
+from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.validation._masked import check_labels_left
+from dircal.validation._order import warn_of_order
+from dircal.validation._parts import Agreement
+
+__all__ = ["PartitionedScores"]
+
+# Rows by which the order of columns is judged.
+_JUDGED = 2**16
+
+_Change = Callable[[LabelledScores], LabelledScores]
+
+
+@dataclass(frozen=True)
+class PartitionedScores(AbstractLabelledRows):
+    """What `fit` works on where rows are in parts, on one machine or on many.
+
+    ``parts`` hold `LabelledScores`; ``change``, a function that can be sent to where they are,
+    makes of them what is meant. ``n_rows_of_parts`` is the number of rows before it.
+    """
+
+    parts: AbstractParts
+    classes: LabelArray
+    column_classes: LabelArray
+    feature_names: LabelArray | None
+    n_features: int
+    n_rows: int
+    total_weight: float
+    n_rows_of_parts: int
+    change: _Change | None = None
+
+    @classmethod
+    def of(cls, parts: AbstractParts, agreed: Agreement) -> "PartitionedScores":
+        """Parts that agree."""
+        return cls(
+            parts,
+            agreed.classes,
+            agreed.column_classes,
+            agreed.feature_names,
+            agreed.n_features,
+            agreed.n_rows,
+            agreed.total_weight,
+            agreed.n_rows,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return self.n_rows, len(self.column_classes)
+
+    def undecided(self) -> "PartitionedScores":
+        """Rows of logits in which two classes or more are not masked; all where there are none."""
+        found = self.parts.fold(partial(_count_undecided, self.change))
+        if found.n_rows in (0, self.n_rows) or found.weight == 0.0:
+            return self
+        change = partial(_undecided_rows, self.change)
+        return replace(self, n_rows=found.n_rows, total_weight=found.weight, change=change)
+
+    def against_rest(self, change: _Change, classes: LabelArray) -> "PartitionedScores":
+        """The same rows as a problem of two ``classes``, each part changed where it lies."""
+        return replace(
+            self,
+            classes=classes,
+            column_classes=classes,
+            feature_names=None,
+            n_features=len(classes),
+            change=change,
+        )
+
+    def source(self, read: Reader) -> PartSource:
+        """The rows as a source of chunks, with ``read`` to make scores of them."""
+        totals = len(self.column_classes), self.n_rows, self.total_weight
+        return PartSource(self.parts, read, self.change, self.n_rows_of_parts, totals)
+
+    def judge(
+        self, input_scale: InputScale, arguments: Arguments, *, order_is_known: bool = False
+    ) -> None:
+        """Look once more, now that columns have classes.
+
+        Warn where some of the rows fit another order of the columns far better, and refuse rows of
+        logits whose own class is masked.
+        """
+        if order_is_known and input_scale == "probability":
+            return
+        step = -(-self.n_rows // _JUDGED)
+        found = self.parts.fold(partial(_look, step, input_scale, arguments))
+        if not order_is_known:
+            some = [rows for rows, _ in found if rows.shape[0] > 0]
+            warn_of_order(some[0].with_more(some[1:]), input_scale, arguments)
+        error = next((error for _, error in found if error), "")
+        if error:
+            raise ValueError(error)
+
+
+@dataclass
+class _Undecided(AbstractSums):
+    n_rows: int
+    weight: float
+
+
+def _count_undecided(change: _Change | None, part: Part) -> _Undecided:
+    rows = part.rows if change is None else change(part.rows)
+    used, weight = rows.is_undecided(), rows.sample_weight
+    n_rows = int(np.count_nonzero(used))
+    return _Undecided(n_rows, float(n_rows if weight is None else weight[used].sum()))
+
+
+def _undecided_rows(change: _Change | None, rows: LabelledScores) -> LabelledScores:
+    rows = rows if change is None else change(rows)
+    used = rows.is_undecided()
+    return rows if used.all() else rows.take(np.flatnonzero(used))
+
+
+def _look(
+    step: int, input_scale: InputScale, arguments: Arguments, part: Part
+) -> list[tuple[LabelledScores, str]]:
+    """Every so many rows of a part, in a list, and what is wrong with it."""
+    here, error = np.arange(-part.first % step, part.rows.shape[0], step), ""
+    if input_scale == "logit":
+        try:
+            check_labels_left(part.rows, replace(arguments, row=part.place))
+        except ValueError as refused:
+            error = str(refused)
+    return [(part.rows.take(here).copied(), error)]
