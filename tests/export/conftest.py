@@ -24,9 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     params = [(item, getattr(item, "callspec", None)) for item in items]
     items[:] = [
-        item
-        for item, call in params
-        if call is None or call.params.get("database") != "postgres"
+        item for item, call in params if call is None or call.params.get("database") != "postgres"
     ]
 
 

@@ -9,16 +9,14 @@ from dircal._version import __version__
 from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._sql_dialects import DIALECTS, Dialect
 from dircal.export._sql_layers import NOTHING, Cell, Layers, fill
-from dircal.export._tables import check_columns, check_names
-from dircal.validation import LARGEST, ROW_SUM_TOLERANCE, check_option
+from dircal.export._tables import FARTHEST_SUM, check_columns, check_names
+from dircal.validation import LARGEST, check_option
 
 __all__ = ["to_sql"]
 
 # Beyond it databases refuse the query: sums are as deep as they are long, and a part of it may
 # have 1664 columns in PostgreSQL.
 _MOST_COLUMNS = 400
-# 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
-_FARTHEST_SUM = ROW_SUM_TOLERANCE + 1e-9
 
 
 def to_sql(
@@ -94,8 +92,8 @@ def to_sql(
     >>> found = database.sql(query)
     >>> found.columns
     ['id', 'p_no', 'p_yes', 'calibrated_no', 'calibrated_yes']
-    >>> [round(float(value), 6) for value in found.fetchone()]
-    [7.0, 0.5, 0.5, 0.5, 0.5]
+    >>> [[round(float(value), 6) for value in row] for row in found.fetchall()]
+    [[7.0, 0.5, 0.5, 0.5, 0.5]]
     """
     check_option("dialect", dialect, tuple(DIALECTS))
     parts = _check_table(table)
@@ -171,7 +169,7 @@ def _condition(fitted: Fitted, dialect: Dialect, scores: list[Cell]) -> Cell:
         if len(each) > 1:
             conditions.append(f"greatest({', '.join(each)}) >= {dialect.number(-LARGEST)}")
     else:
-        zero, one, far = map(dialect.number, (0.0, 1.0, _FARTHEST_SUM))
+        zero, one, far = map(dialect.number, (0.0, 1.0, FARTHEST_SUM))
         conditions = [f"{x} >= {zero}" for x in each]
         total = " + ".join(each)
         if len(each) > 1:

@@ -4,8 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal.export._fitted import Fitted
+from dircal.validation import ROW_SUM_TOLERANCE
 
-__all__ = ["check_columns", "check_names"]
+__all__ = ["FARTHEST_SUM", "check_columns", "check_names"]
+
+FARTHEST_SUM = ROW_SUM_TOLERANCE + 1e-9
+"""What a sum may miss one by: 0.33 + 0.33 + 0.33 misses by a little more than one hundredth."""
 
 
 def check_columns(columns: Iterable[str] | None, calibrator: Any, fitted: Fitted) -> list[str]:
