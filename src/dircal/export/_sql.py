@@ -94,6 +94,7 @@ def to_sql(
     ['id', 'p_no', 'p_yes', 'calibrated_no', 'calibrated_yes']
     >>> [[round(float(value), 6) for value in row] for row in found.fetchall()]
     [[7.0, 0.5, 0.5, 0.5, 0.5]]
+    >>> database.close()
     """
     check_option("dialect", dialect, tuple(DIALECTS))
     parts = _check_table(table)
