@@ -15,7 +15,7 @@ _TARGETS = {10: 1 / 0.3, 100: None}
 
 
 def queries_against_predict() -> list[Row]:
-    """Dirichlet calibration of a table in DuckDB, on one thread, with all probabilities added up."""
+    """Dirichlet calibration of a table in DuckDB on one thread, all probabilities added up."""
     return [_row(k, n, _TARGETS[k]) for k, n in ((10, 200_000), (100, 20_000))]
 
 

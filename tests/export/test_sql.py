@@ -24,6 +24,7 @@ from dircal import (
     VectorScaling,
 )
 from dircal.export import to_sql
+from dircal.export._sql_dialects import DIALECTS
 
 KINDS = {
     "identity": IdentityCalibrator(),
@@ -176,6 +177,19 @@ def test_labels_in_any_order_and_of_any_kind(make_problem, query_duckdb):
     assert re.findall(r'AS "((?:[^"]|"")*)"', query) == [
         f"calibrated_{label}".replace('"', '""') for label in sorted(labels)
     ]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "quoted"),
+    [
+        ("duckdb", '"a""`\\b\n"'),
+        ("postgres", '"a""`\\b\n"'),
+        ("spark", '`a"``\\b\n`'),
+        ("bigquery", '`a"\\`\\\\b\\n`'),
+    ],
+)
+def test_no_name_ends_before_its_quotation_mark(dialect, quoted):
+    assert DIALECTS[dialect].name('a"`\\b\n') == quoted
 
 
 def test_columns_are_named_as_in_the_frame_of_the_fit(make_problem):

@@ -151,9 +151,8 @@ def _write(
     known = (fill("{x} * {fine}", x=cell, fine=fine) for cell in proba)
     results = list(zip(map(dialect.name, names), known, strict=True))
     query = layers.write(".".join(map(dialect.name, table)), prefix, results)
-    return (
-        f"-- Calibrated probabilities: a {fitted.name}, written by dircal {__version__}.\n{query}\n"
-    )
+    # Not a comment to the end of the line: some tools join lines.
+    return f"/* Calibrated by a {fitted.name}, written by dircal {__version__}. */\n{query}\n"
 
 
 def _condition(fitted: Fitted, dialect: Dialect, scores: list[Cell]) -> Cell:

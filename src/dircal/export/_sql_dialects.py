@@ -12,9 +12,9 @@ class Dialect:
     """One way of writing SQL.
 
     ``literal`` and ``infinity`` are patterns of numbers in double precision; ``quoted`` is one of
-    names, with ``escaped`` for a quotation mark inside. ``whole_row`` makes one value of a row of
-    the table, and ``all_fields`` gives its columns back. ``common_table`` and ``fence`` stand
-    before and at the end of each part of the query. Names have at most ``longest_name`` bytes.
+    names, with ``escapes`` for what may not stand in them as it is. ``whole_row`` makes one value
+    of a row of the table, and ``all_fields`` gives its columns back. ``common_table`` and ``fence``
+    stand before and at the end of each part of the query. Names have up to ``longest_name`` bytes.
     ``refuses_underflow`` is for databases that raise an error where a product or an exponential
     rounds to zero; ``scalar_product`` is one of a list ``x`` and numbers ``y``, where it is fast.
     """
@@ -23,7 +23,7 @@ class Dialect:
     literal: str
     infinity: str
     quoted: str = '"{}"'
-    escaped: str = '""'
+    escapes: tuple[tuple[str, str], ...] = (('"', '""'),)
     whole_row: str = "{}"
     all_fields: str = "{}.*"
     common_table: str = "AS"
@@ -43,7 +43,9 @@ class Dialect:
 
     def name(self, text: str) -> str:
         """A quoted identifier."""
-        return self.quoted.format(text.replace(self.quoted[0], self.escaped))
+        for character, escaped in self.escapes:
+            text = text.replace(character, escaped)
+        return self.quoted.format(text)
 
 
 DIALECTS = {
@@ -71,8 +73,14 @@ DIALECTS = {
         "{}D",
         "CAST('{}Infinity' AS DOUBLE)",
         quoted="`{}`",
-        escaped="``",
+        escapes=(("`", "``"),),
         whole_row="struct({}.*)",
     ),
-    "bigquery": Dialect("FLOAT64", "{}", "CAST('{}inf' AS FLOAT64)", quoted="`{}`", escaped="\\`"),
+    "bigquery": Dialect(
+        "FLOAT64",
+        "{}",
+        "CAST('{}inf' AS FLOAT64)",
+        quoted="`{}`",
+        escapes=(("\\", "\\\\"), ("`", "\\`"), ("\n", "\\n"), ("\r", "\\r")),
+    ),
 }
