@@ -12,6 +12,7 @@ from _bayesian import (
     few_classes_against_odir,
     many_classes_against_odir,
 )
+from _databases import queries_against_predict
 from _dirichlet import l2_against_sklearn, odir_against_newton
 from _one_vs_rest import one_vs_rest_against_isotonic
 from _others import import_against_sklearn, predict_against_arithmetic
@@ -42,6 +43,7 @@ _STEPS: tuple[Callable[[], list[Row]], ...] = (
     grids_against_one_fit,
     one_vs_rest_against_isotonic,
     predict_against_arithmetic,
+    queries_against_predict,
     import_against_sklearn,
 )
 

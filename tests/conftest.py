@@ -78,3 +78,28 @@ def networks() -> Path:
     if not given or not (folder := Path(given) / "networks").is_dir():
         pytest.skip("the outputs of real networks are not on this machine (set DIRCAL_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def query_duckdb() -> Callable[..., np.ndarray]:
+    """Runs a query on a table ``scores`` in DuckDB: one column for each of ``columns``.
+
+    It returns what the query adds to the table; NULL becomes NaN.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    def run(query: str, X: np.ndarray, columns: list[str]) -> np.ndarray:
+        # NumPy's NaN stays NaN; rows are missing where the array is masked.
+        arrays = [
+            pa.array(np.ma.getdata(column), mask=np.ma.getmaskarray(column)) for column in X.T
+        ]
+        numbers = pa.array(range(len(X)))
+        table = pa.table([numbers, *arrays], names=["row number", *columns])
+        with duckdb.connect(config={"threads": 1}) as database:
+            database.register("given", table)
+            database.execute("CREATE TABLE scores AS SELECT * FROM given")
+            found = database.execute(f'SELECT * FROM ({query}) ORDER BY "row number"').fetchall()
+        return np.array(found, dtype=float)[:, 1 + len(columns) :]
+
+    return run

@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
-from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling, VectorScaling
+from dircal import (
+    DirichletCalibrator,
+    HistogramCalibrator,
+    IsotonicCalibrator,
+    MatrixScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from dircal._core.data import chunks as _rows
+from dircal._core.stats import score_sums
+from dircal.calibrators import _binary
 
 N, K = 3000, 4
 CALIBRATORS = {
@@ -83,3 +93,46 @@ def test_many_classes_from_a_memory_map(make_problem, monkeypatch, tmp_path):
     monkeypatch.setattr(_rows, "_CACHE_BYTES", 1)
     streamed = DirichletCalibrator().fit(mapped, problem.y)
     assert_allclose(streamed.predict_proba(mapped), plain.predict_proba(problem.proba), atol=1e-7)
+
+
+CURVES = {
+    "isotonic": IsotonicCalibrator(),
+    "isotonic-logit": IsotonicCalibrator(input_scale="logit"),
+    "histogram": HistogramCalibrator(),
+    "histogram-logit": HistogramCalibrator(input_scale="logit"),
+    "histogram-unit": HistogramCalibrator(edges="unit"),
+    "histogram-frequency": HistogramCalibrator(strategy="frequency"),
+}
+each_curve = pytest.mark.parametrize("calibrator", CURVES.values(), ids=CURVES)
+
+
+@each_curve
+@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+def test_curves_of_many_rows_are_the_same(calibrator, weights, make_problem, monkeypatch):
+    """Sums over rows instead of rows: as many rows as it takes are few here."""
+    problem = make_problem(2, n=N, k=2)
+    X = problem.logits if calibrator.input_scale == "logit" else problem.proba
+    rng = np.random.default_rng(0)
+    real = rng.random(N)
+    given = {"none": None, "whole": np.floor(4.0 * real), "real": real}[weights]
+    expected = clone(calibrator).fit(X, problem.y, given)
+    monkeypatch.setattr(_binary, "_MOST_GATHERED", N - 1)
+    set_chunks(monkeypatch, 100)
+    found = clone(calibrator).fit(X, problem.y, given)
+    assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-12)
+    for name in ("bin_counts_", "knots_", "bin_edges_"):
+        assert_allclose(getattr(found, name, 0.0), getattr(expected, name, 0.0), rtol=1e-12)
+
+
+@each_curve
+def test_curves_of_more_scores_than_are_kept(calibrator, make_problem, monkeypatch):
+    problem = make_problem(3, n=40_000, k=2)
+    X = problem.logits if calibrator.input_scale == "logit" else problem.proba
+    expected = clone(calibrator).fit(X, problem.y)
+    monkeypatch.setattr(_binary, "_MOST_GATHERED", 1000)
+    monkeypatch.setattr(score_sums.sum_by_score, "__defaults__", (500,))
+    found = clone(calibrator).fit(X, problem.y)
+    ours, theirs = (
+        np.mean((each.predict_proba(X)[:, 1] - problem.y) ** 2) for each in (found, expected)
+    )
+    assert ours == pytest.approx(theirs, rel=0.005)

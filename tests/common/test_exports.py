@@ -1,5 +1,7 @@
 """Every export of every calibrator agrees with `predict_proba`, or says why there is none."""
 
+from functools import partial
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -8,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from scipy.special import softmax
 
 from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
-from dircal.export import from_torch, to_onnx, to_python, to_torch
+from dircal.export import from_torch, to_onnx, to_python, to_sql, to_torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
 CURVES = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
@@ -51,6 +53,15 @@ def run_python(calibrator, X):
     module = {}
     exec(to_python(calibrator), module)
     return np.array(module["predict_proba"](X.tolist()))
+
+
+@pytest.fixture
+def run_sql(query_duckdb):
+    def run(calibrator, X):
+        columns = [f"score of {i}" for i in range(X.shape[1])]
+        return query_duckdb(to_sql(calibrator, table="scores", columns=columns), X, columns)
+
+    return run
 
 
 def innermost(calibrator):
@@ -109,8 +120,10 @@ def fitted_binary(scaled_binary, request):
     return calibrator.fit(X, y == 1), hard_rows(calibrator, X)
 
 
-def assert_agrees(calibrator, X, bound):
+def assert_agrees(calibrator, X, bound, run_sql):
     expected = calibrator.predict_proba(X)
+    if X.shape[1] <= 400:
+        assert np.abs(run_sql(calibrator, X) - expected).max() <= bound
     assert np.abs(run_onnx(calibrator, X, "float64") - expected).max() <= bound
     model = to_onnx(calibrator, dtype="float64")
     assert_named(model)
@@ -154,28 +167,28 @@ def assert_agrees_in_single_or_says_why(calibrator, X):
         assert_agrees_in_single(calibrator, X)
 
 
-def test_exports_agree(fitted):
+def test_exports_agree(fitted, run_sql):
     calibrator, X = fitted
     if curve_of_computed_scores(calibrator):
-        for export in (to_onnx, to_python, to_torch):
+        for export in (to_onnx, to_python, partial(to_sql, table="scores"), to_torch):
             with pytest.raises(ValueError, match="of scores that are computed with exponentials"):
                 export(calibrator)
         return
-    assert_agrees(calibrator, X, tolerance(calibrator, X))
+    assert_agrees(calibrator, X, tolerance(calibrator, X), run_sql)
 
 
-def test_exports_of_binary_calibrators_agree(fitted_binary):
+def test_exports_of_binary_calibrators_agree(fitted_binary, run_sql):
     calibrator, X = fitted_binary
-    assert_agrees(calibrator, X, tolerance(calibrator, X))
+    assert_agrees(calibrator, X, tolerance(calibrator, X), run_sql)
 
 
-def test_exports_of_one_column_agree(scaled_binary):
+def test_exports_of_one_column_agree(scaled_binary, run_sql):
     calibrator, make = scaled_binary
     X, y = make(0, n=300, k=2)
     extremes = [-60.0, 40.0, 0.0] if calibrator.input_scale == "logit" else [0.0, 1.0, 1e-20]
     column = np.r_[X[:, 1], extremes].reshape(-1, 1)
     calibrator.fit(X[:, 1], y)
-    assert_agrees(calibrator, column, tolerance(calibrator, X))
+    assert_agrees(calibrator, column, tolerance(calibrator, X), run_sql)
 
 
 def test_single_precision(fitted):
@@ -204,7 +217,7 @@ def test_single_precision_where_the_map_is_undecided(scaled, k):
 
 @pytest.mark.parametrize("k", [2, 5, 26, 401])
 @pytest.mark.parametrize("scale", ["probability", "logit"])
-def test_maps_that_bend_agree(k, scale, make_problem):
+def test_maps_that_bend_agree(k, scale, make_problem, run_sql):
     """Own curves of classes, shared ones, and those of a diagonal matrix."""
     problem = make_problem(1, n=600 if k < 100 else 450, k=k)
     # Labels that a linear map cannot foretell.
@@ -216,5 +229,5 @@ def test_maps_that_bend_agree(k, scale, make_problem):
     )
     fitted = calibrator.fit(X, y)
     rows = hard_rows(fitted, X)[-200:]
-    assert_agrees(fitted, rows, tolerance(fitted, rows))
+    assert_agrees(fitted, rows, tolerance(fitted, rows), run_sql)
     assert_agrees_in_single(fitted, rows)

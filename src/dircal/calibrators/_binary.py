@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from dircal._core.data.chunks import Chunk
+from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray, InputScale, IntArray
 from dircal.calibrators._base import AbstractCalibrator, rows_of
@@ -18,15 +18,21 @@ from dircal.maps import (
     LogSoftmax,
     Normalise,
 )
-from dircal.validation import BINARY, Arguments, LabelledScores
+from dircal.validation import BINARY, AbstractLabelledRows, Arguments, LabelledScores
 
 __all__ = [
     "AbstractBinaryCalibrator",
     "ScoredRows",
     "gather_scores",
+    "has_many_rows",
     "log_probability_steps",
     "score_steps",
+    "source_of",
 ]
+
+# Up to here rows are gathered and sorted, which takes 1 GB at most; beyond, what is kept of them
+# has one size.
+_MOST_GATHERED = 10_000_000
 
 
 class AbstractBinaryCalibrator(AbstractCalibrator):
@@ -54,6 +60,19 @@ def log_probability_steps(input_scale: InputScale, clip: float) -> tuple[Abstrac
     return Normalise(ROUNDING), LogProbability(clip)
 
 
+def has_many_rows(data: AbstractLabelledRows) -> bool:
+    """Whether a curve is fitted to sums over rows rather than to the rows themselves.
+
+    Parts of a table are never gathered.
+    """
+    return data.shape[0] > _MOST_GATHERED or not isinstance(data, LabelledScores)
+
+
+def source_of(data: AbstractLabelledRows, input_scale: InputScale) -> AbstractChunkSource:
+    """The rows of a fit, with one score for each."""
+    return rows_of(data, input_scale, score_steps(input_scale)).source
+
+
 @dataclass(frozen=True)
 class ScoredRows:
     """One score (n,) for each row, labels 0 and 1 (n,), and weights (n,), None if all alike."""
@@ -63,12 +82,13 @@ class ScoredRows:
     weight: FloatArray | None
 
 
-def gather_scores(data: LabelledScores, input_scale: InputScale) -> ScoredRows:
+def gather_scores(data: AbstractLabelledRows, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
+    assert isinstance(data, LabelledScores)
     if input_scale == "logit":
         data = data.undecided()
-    rows = rows_of(data, input_scale, score_steps(input_scale))
-    scores, labels = (np.concatenate(each) for each in zip(*rows.source.fold(_part), strict=True))
+    parts = source_of(data, input_scale).fold(_part)
+    scores, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
     weight = data.sample_weight
     return ScoredRows(scores, labels, None if weight is None else weight[weight > 0])
 

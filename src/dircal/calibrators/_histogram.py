@@ -5,11 +5,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dircal._core.stats.score_sums import sum_by_bin, sum_by_score
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._base import Fitted
-from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
+from dircal.calibrators._binary import (
+    AbstractBinaryCalibrator,
+    gather_scores,
+    has_many_rows,
+    score_steps,
+    source_of,
+)
 from dircal.maps import Complement, Lookup
-from dircal.validation import AbstractLabelledRows, LabelledScores, check_integer, check_option
+from dircal.validation import AbstractLabelledRows, check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 
@@ -77,6 +84,11 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
     ``n_bins``. Weights count like so many copies of a row; where they are not whole numbers, a left
     edge comes after every n/m of the weight.
 
+    Beyond ten million rows the fit keeps sums instead of rows. Bins of equal width are the same. So
+    are those of equal frequency with up to :math:`2^{20}` distinct scores; with more, edges are
+    rounded down to the lowest of the scores that agree in their leading binary digits, which moves
+    no more than a millionth of the weight or so into the next bin.
+
     When not to use it: all scores of a bin get the same probability, so rows within it can no
     longer be ranked, and the map jumps at the edges.
 
@@ -139,14 +151,23 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         return self._step(Lookup).values
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        gathered = not has_many_rows(data)
+        inner, counts, hits = self._bins_of_rows(data) if gathered else self._bins_of_sums(data)
+        table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
+        return Fitted(
+            (*score_steps(self.input_scale), table, Complement()), {"bin_counts_": counts}
+        )
+
+    def _bins_of_rows(
+        self, data: AbstractLabelledRows
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Inner edges of the bins, the weight in each, and that of the positive class."""
         rows = gather_scores(data, self.input_scale)
         scores, weight = rows.scores, rows.weight
         if self.strategy == "frequency":
             edges = _frequency_edges(scores, weight, self.n_bins)
         else:
-            low, high = (0.0, 1.0) if self.edges == "unit" else (scores.min(), scores.max())
-            edges = np.linspace(low, high, self.n_bins + 1)
+            edges = self._width_edges(scores.min(), scores.max())
         inner = edges[1:-1]
         # Of equal edges the last counts, as in the map.
         bins = np.searchsorted(inner, scores, side="right")
@@ -154,10 +175,24 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         counts = np.bincount(bins, weight, minlength=n_bins).astype(np.float64)
         ones = rows.labels > 0
         hits = np.bincount(bins[ones], None if weight is None else weight[ones], minlength=n_bins)
-        table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
-        return Fitted(
-            (*score_steps(self.input_scale), table, Complement()), {"bin_counts_": counts}
-        )
+        return inner, counts, hits.astype(np.float64)
+
+    def _bins_of_sums(
+        self, data: AbstractLabelledRows
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same without holding the rows."""
+        source = source_of(data, self.input_scale)
+        if self.strategy == "frequency":
+            cells = sum_by_score(source, self.input_scale)
+            edges = _frequency_edges(cells.low, cells.weight, self.n_bins)
+        else:
+            edges = self._width_edges(*source.span)
+        counts, hits = sum_by_bin(source, edges[1:-1])
+        return edges[1:-1], counts, hits
+
+    def _width_edges(self, low: float, high: float) -> FloatArray:
+        low, high = (0.0, 1.0) if self.edges == "unit" else (low, high)
+        return np.linspace(low, high, self.n_bins + 1)
 
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
         del n_classes

@@ -6,11 +6,18 @@ from typing import Any
 import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
+from dircal._core.stats.score_sums import isotonic_curve, sum_by_score
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators._base import Fitted
-from dircal.calibrators._binary import AbstractBinaryCalibrator, gather_scores, score_steps
+from dircal.calibrators._binary import (
+    AbstractBinaryCalibrator,
+    gather_scores,
+    has_many_rows,
+    score_steps,
+    source_of,
+)
 from dircal.maps import Complement, Interpolation
-from dircal.validation import AbstractLabelledRows, LabelledScores
+from dircal.validation import AbstractLabelledRows
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -62,6 +69,12 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     are exactly equal share one value, and no others do. Between the scores of the fitting rows the
     map is a straight line, beyond them it stays where it ended.
 
+    Beyond ten million rows the fit keeps sums instead of rows, which takes 250 MB however many
+    there are. It is the same where they have up to :math:`2^{20}` distinct scores. With more,
+    scores that agree in their leading binary digits (of 1 - p above one half) share a value, with
+    as many digits as make at most :math:`2^{20}` groups. The Brier score on the rows of the fit is
+    then within 0.5 % of the least there is; we saw differences of some millionths.
+
     When not to use it: with fewer than some hundred rows, where steps follow the noise. The lowest
     and the highest step are often exactly 0 and 1, and one row that lands there with the other
     label has an infinite log-loss.
@@ -97,10 +110,13 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
         return self._step(Interpolation).values
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
-        rows = gather_scores(data, self.input_scale)
-        fit = fit_isotonic(rows.scores, rows.labels, rows.weight)
-        scores, values = fit.scores, fit.values
+        if has_many_rows(data):
+            source = source_of(data, self.input_scale)
+            scores, values = isotonic_curve(sum_by_score(source, self.input_scale))
+        else:
+            rows = gather_scores(data, self.input_scale)
+            fit = fit_isotonic(rows.scores, rows.labels, rows.weight)
+            scores, values = fit.scores, fit.values
         # Inside a step the line is flat: its ends are enough.
         changes = values[1:] != values[:-1]
         kept = np.r_[True, changes] | np.r_[changes, True]

@@ -15,6 +15,24 @@ def test_python(run, fitted, tmp_path):
     assert "import math" in (tmp_path / "map.py").read_text()
 
 
+def test_sql(run, fitted, tmp_path, query_duckdb):
+    names = ["p 0", "p 1", "p 2"]
+    given = [argument for name in names for argument in ("--column", name)]
+    run("export", fitted, "--to", "sql", "--table", "scores", *given, "-o", "map.sql")
+    found = query_duckdb((tmp_path / "map.sql").read_text(), np.array(ROW), names)
+    assert_allclose(found, dircal.load(fitted).predict_proba(ROW), rtol=1e-12)
+    options = ("--table", "own", "--table", "scores", "--dialect", "spark")
+    told = run("export", fitted, "--to", "sql", *options, "-o", "-").stdout
+    assert "FROM `own`.`scores` AS" in told
+
+
+def test_options_of_queries(run, fitted):
+    told = run("export", fitted, "--to", "sql", "-o", "map.sql", code=2).stderr
+    assert "--to sql needs the name of the table" in told
+    told = run("export", fitted, "--to", "python", "--table", "t", "-o", "map.py", code=2).stderr
+    assert "are for --to sql only" in told
+
+
 def test_onnx(run, fitted):
     runtime = pytest.importorskip("onnxruntime")
     run("export", fitted, "--to", "onnx", "-o", "map.onnx")

@@ -17,8 +17,8 @@ __all__ = ["command"]
     "--to",
     "kind",
     required=True,
-    type=click.Choice(["onnx", "torch", "python"]),
-    help="An ONNX model, a PyTorch program, or a Python file that needs nothing.",
+    type=click.Choice(["onnx", "torch", "python", "sql"]),
+    help="An ONNX model, a PyTorch program, a Python file that needs nothing, or a query.",
 )
 @click.option(
     "--dtype",
@@ -26,17 +26,49 @@ __all__ = ["command"]
     help="Precision. ONNX: mixed, which is float32 outside and float64 inside, unless given. "
     "PyTorch: float64 or float32.",
 )
+@click.option(
+    "--table",
+    multiple=True,
+    help="SQL: name of the table with the scores; for one in a schema, first that of the schema "
+    "and then its own.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="SQL: column with the scores of a class, once for each, in the order of the fit. The "
+    "names or labels of the fit unless given.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "spark", "bigquery"]),
+    help="SQL: whose it is; that of DuckDB unless given.",
+)
 @output_options("Where to write it.")
 @common_options
 def command(
-    map_file: Path, kind: str, dtype: Any, output: Path, force: bool, as_json: bool
+    map_file: Path,
+    kind: str,
+    dtype: Any,
+    table: tuple[str, ...],
+    columns: tuple[str, ...],
+    dialect: Any,
+    output: Path,
+    force: bool,
+    as_json: bool,
 ) -> None:
-    """Take a fitted map to ONNX, PyTorch or plain Python.
+    """Take a fitted map to ONNX, PyTorch, plain Python or a database.
 
     MAP is what `dircal fit` has written. What comes out needs no dircal where it runs.
     """
     import dircal
 
+    query = {"table": table, "columns": columns, "dialect": dialect}
+    options = {name: value for name, value in query.items() if value}
+    if kind == "sql" and not table:
+        raise click.UsageError("--to sql needs the name of the table with the scores: --table.")
+    if kind != "sql" and options:
+        raise click.UsageError("--table, --column and --dialect are for --to sql only.")
     check_output(output, force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
     precision = {} if dtype is None else {"dtype": dtype}
@@ -45,6 +77,8 @@ def command(
             dircal.export.to_onnx(calibrator, temporary, **precision)
         elif kind == "torch":
             dircal.export.to_torch(calibrator, temporary, **precision)
+        elif kind == "sql":
+            dircal.export.to_sql(calibrator, temporary, **options)
         else:
             dircal.export.to_python(calibrator, temporary)
     document = {"output": output, "to": kind, "classes": calibrator.classes_}

@@ -1,0 +1,49 @@
+"""Names of columns of tables: those that an export reads, and those that it adds."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from dircal.export._fitted import Fitted
+from dircal.validation import ROW_SUM_TOLERANCE
+
+__all__ = ["FARTHEST_SUM", "check_columns", "check_names"]
+
+FARTHEST_SUM = ROW_SUM_TOLERANCE + 1e-9
+"""What a sum may miss one by: 0.33 + 0.33 + 0.33 misses by a little more than one hundredth."""
+
+
+def check_columns(columns: Iterable[str] | None, calibrator: Any, fitted: Fitted) -> list[str]:
+    """Name of the column of each score: as given, as at the fit, or the labels themselves."""
+    if columns is None:
+        known = getattr(calibrator, "feature_names_in_", fitted.columns)
+        return [str(each) for each in known]
+    return _check("columns", columns, fitted.columns, "score that the calibrator was fitted on")
+
+
+def check_names(names: Iterable[str] | None, columns: list[str], fitted: Fitted) -> list[str]:
+    """Name of the column of each probability, none of them that of a score."""
+    if names is None:
+        names = [f"calibrated_{label}" for label in fitted.classes]
+    found = _check("names", names, fitted.classes, "class")
+    taken = {column.lower() for column in columns}
+    for name in found:
+        if name.lower() in taken:
+            raise ValueError(
+                f"`names` has {name!r}, which is one of the columns with scores. Pass other names "
+                "for the calibrated probabilities."
+            )
+    return found
+
+
+def _check(argument: str, given: Iterable[str], labels: list[Any], what: str) -> list[str]:
+    found = [given] if isinstance(given, str) else list(given)
+    for name in found:
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ValueError(f"`{argument}` must hold names of columns; got {name!r}. Pass text.")
+    # Databases do not tell capital letters from small ones.
+    if len({name.lower() for name in found}) < len(found) or len(found) != len(labels):
+        raise ValueError(
+            f"`{argument}` must hold {len(labels)} different names, one for each {what}, in the "
+            f"order of {labels}; got {found}."
+        )
+    return found
