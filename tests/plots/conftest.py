@@ -58,3 +58,8 @@ def fitted(make_problem):
     """A Dirichlet map of three classes, and the rows it was fitted on."""
     problem = make_problem(1, n=400, k=3)
     return DirichletCalibrator().fit(problem.proba, problem.y), problem
+
+
+@pytest.fixture(autouse=True)
+def _tables_are_plain(plain_tables):
+    """Displays give dicts of lists unless a test asks for more."""
