@@ -1,8 +1,8 @@
 """Whether costs come as foretold, and risks stay below their bounds: ``decisions.md``.
 
-Rows of six real networks are dealt at random, again and again: some to fit the default map on, some
-to make a rule of rejection with, the rest to decide on. Run it as ``python benchmarks/decisions.py``
-with ``DIRCAL_DATA`` set.
+Rows of six real networks are dealt at random, again and again: some to fit the default map on,
+some to make a rule of rejection with, the rest to decide on. Run it from the root of the checkout,
+``PYTHONPATH=. python benchmarks/decisions.py``, with ``DIRCAL_DATA`` set.
 """
 
 from pathlib import Path
@@ -27,23 +27,21 @@ N_FIT = N_TEST = N_RULE = 1000
 N_DEALS = 1000
 MAX_RISK = 0.05
 PAGE = Path(__file__).resolve().parent / "decisions.md"
+_HEAD = f"""# Decisions: are costs as foretold, and risks below their bounds?
+
+{N_DEALS} deals of {N_FIT} rows to fit `AutoCalibrator` on, {N_TEST} to decide on and {N_RULE} to
+make a rule with, of each network; written by `benchmarks/decisions.py`. Costs of errors differ from
+class to class (drawn once), and asking costs a fifth of their mean. *Foretold*: the cost of the
+{N_TEST} rows is inside the 95 % interval of `expected_cost`. *Exceeded*: the errors among all rows
+that a rule of at most {100 * MAX_RISK:g} % keeps are more than that; 5 % of the rules may be so.
+
+| network | foretold | without `n_fitted` | uncalibrated | saved | exceeded | kept | kept, before |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def main() -> None:
     """Print and write the table."""
-    lines = [
-        "# Decisions: are costs as foretold, and risks below their bounds?",
-        "",
-        f"{N_DEALS} deals of {N_FIT} rows to fit `AutoCalibrator` on, {N_TEST} to decide on and",
-        f"{N_RULE} to make a rule with, of each network; written by `benchmarks/decisions.py`. Costs",
-        "of errors differ from class to class (drawn once), and asking costs a fifth of their mean.",
-        f"*Foretold*: the cost of the {N_TEST} rows is inside the 95 % interval of `expected_cost`.",
-        f"*Exceeded*: the errors among all rows that a rule of at most {100 * MAX_RISK:g} % keeps are",
-        "more than that; 5 % may be.",
-        "",
-        "| network | foretold | without `n_fitted` | uncalibrated | saved | exceeded | kept | kept, uncalibrated |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = [_HEAD]
     with threadpool_limits(1):
         for task in tasks():
             if task.kind == NETWORKS and task.name in SOURCES:
@@ -63,10 +61,8 @@ def measure(task: Task) -> str:
     costs = CostTable.from_matrix(drawn, classes=range(k)).with_question(ask)
     found = np.array([_deal(proba, labels, costs, seed) for seed in range(N_DEALS)])
     foretold, alone, raw, saved, exceeded, kept, kept_raw = found.mean(axis=0)
-    return (
-        f"| {task.name} | {100 * foretold:.1f} % | {100 * alone:.1f} % | {100 * raw:.1f} % | "
-        f"{100 * saved:.1f} % | {100 * exceeded:.1f} % | {100 * kept:.0f} % | {100 * kept_raw:.0f} % |"
-    )
+    shares = (foretold, alone, raw, saved, exceeded, kept, kept_raw)
+    return f"| {task.name} | " + " | ".join(f"{100 * each:.1f} %" for each in shares) + " |"
 
 
 def _deal(

@@ -115,7 +115,7 @@ def expected_cost(
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, _ = world.sample(1000, random_state=0)
     >>> expected_cost(world.predict_proba(q), CostTable.of_errors([0, 1]))
-    <ExpectedCost: 0.2... a row on 1,000 rows; 95 %: 0.1... to 0.2...>
+    <ExpectedCost: 0.19... a row on 1,000 rows; 95 %: 0.1... to 0.2...>
     """
     check_number("level", level, above=0.0, below=1.0)
     if n_fitted is not None:

@@ -116,16 +116,17 @@ def rejection_rule(
     Notes
     -----
     One half of the rows, drawn at random, tells which threshold t is the most promising one, and
-    from there thresholds are tested that keep more and more rows. On the other half, of m rows with a confidence of at
-    least t, e are wrong. The hypothesis that the rule with t errs too often,
+    from there thresholds are tested that keep more and more rows. On the other half, of m rows with
+    a confidence of at least t, e are wrong. The hypothesis that the rule with t errs too often,
     :math:`R(t) > r` with r the largest risk, is refuted where
 
     .. math:: P(B \le e) \le \delta, \qquad B \sim \text{Binomial}(m, r),
 
     with :math:`\delta` one minus the level. The last threshold before the first that is not refuted
-    is taken. Since their order is fixed before the second half is looked at, the chance of any wrong refutation is at most
-    :math:`\delta` [1]_, [2]_, with any number of rows and whether or not the probabilities are
-    calibrated. Calibration makes the coverage larger, not the promise truer.
+    is taken. Since their order is fixed before the second half is looked at, the chance of any
+    wrong refutation is at most :math:`\delta` [1]_, [2]_, with any number of rows and whether or
+    not the probabilities are calibrated. Calibration makes the coverage larger, not the promise
+    truer.
 
     **When not to use it.** Where errors differ in cost: `best_actions` with a question in the table
     of costs. After a shift the promise is void. With few rows nothing can be promised: zero errors
@@ -194,5 +195,4 @@ def _pvalues(
     order = np.argsort(confidence)
     above = len(order) - np.searchsorted(confidence[order], thresholds, side="left")
     errors = np.append(np.cumsum(wrong[order][::-1])[::-1], 0)[len(order) - above]
-    pvalues: FloatArray = binom.cdf(errors, above, risk)
-    return pvalues
+    return np.asarray(binom.cdf(errors, above, risk))
