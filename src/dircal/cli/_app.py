@@ -18,6 +18,7 @@ SUMMARIES = {
     "compare": "Compare calibrators on a file of predictions.",
     "report": "Write a page about a file of predictions, to read and hand on.",
     "explain": "Say what a fitted map corrects.",
+    "adapt": "Adapt a fitted map to rows with other class frequencies.",
     "export": "Take a fitted map to ONNX, PyTorch or plain Python.",
     "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
 }
