@@ -15,14 +15,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 import dircal
-from dircal import calibrators, export, inference, io, metrics, plots, selection, shift
+from dircal import calibrators, export, inference, io, llm, metrics, plots, selection, shift
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dircal"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 CALIBRATORS = {
     name: getattr(room, name)
-    for room in (calibrators, selection, shift)
+    for room in (calibrators, selection, shift, llm)
     for name in room.__all__
     if hasattr(getattr(room, name), "get_params")
 }
@@ -104,7 +104,7 @@ def test_tests_lie_where_the_module_lies():
 
 
 @pytest.mark.parametrize(
-    "room", ["calibrators", "selection", "metrics", "inference", "shift", "plots"]
+    "room", ["calibrators", "selection", "metrics", "inference", "shift", "llm", "plots"]
 )
 def test_siblings_do_not_know_each_other(room):
     """What files of a room share lies in helper modules, which publish nothing themselves."""
@@ -128,7 +128,7 @@ def test_rooms_know_what_other_rooms_show(room):
 
 def test_public_names_are_those_of_the_rooms():
     published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics", "plots"}
-    published -= {*shift.__all__}
+    published -= {*shift.__all__, *llm.__all__}
     assert published <= set(dircal.__all__)
     assert dircal.__version__
 

@@ -4,7 +4,7 @@ What these rooms publish is public here: a new calibrator, or a new test, needs 
 file. Of the other rooms a few names are, which are listed.
 """
 
-from dircal import calibrators, decide, export, inference, metrics, plots, selection, shift
+from dircal import calibrators, decide, export, inference, llm, metrics, plots, selection, shift
 from dircal._version import __version__
 from dircal.calibrators import *  # noqa: F403
 from dircal.inference import *  # noqa: F403
@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "decide",
     "export",
+    "llm",
     "load",
     "metrics",
     "plots",

@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 
 from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator, calibrators
 from dircal.exceptions import GridEdgeWarning
+from dircal.llm import LabelCalibrator
 from dircal.shift import PriorShift
 
 VARIANTS = {
@@ -154,6 +155,7 @@ def many_classes():
         )
         yield pytest.param(search, id=f"CalibratorCV-{combine}")
 
+    yield pytest.param(LabelCalibrator(), id="LabelCalibrator")
     shifted = PriorShift(calibrators.TemperatureScaling())
     yield pytest.param(shifted, id="PriorShift")
     yield pytest.param(AutoCalibrator(), id="AutoCalibrator")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar, cast, get_args, get_origin, get_type_
 
 from sklearn.base import BaseEstimator
 
-from dircal import calibrators, selection, shift
+from dircal import calibrators, llm, selection, shift
 from dircal.maps import STEPS, CalibrationMap
 
 __all__ = [
@@ -44,7 +44,7 @@ def estimators_by_name() -> Mapping[str, type[BaseEstimator]]:
     """Every estimator that the rooms of calibrators publish."""
     named = {
         name: getattr(room, name)
-        for room in (calibrators, selection, shift)
+        for room in (calibrators, selection, shift, llm)
         for name in room.__all__
     }
     return {
