@@ -166,6 +166,10 @@ class LabelCalibrator(AbstractCalibrator):
 
     def _fit_with(self, data: LabelledScores, unlabelled: FloatArray | None) -> Fitted:
         k = len(data.classes)
+        if data.sample_weight is not None:
+            data = data.take(np.flatnonzero(data.sample_weight))
+        if self.input_scale == "logit":
+            data = data.undecided()
         proba = _proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
         choices = {"learned": (False, True), "always": (True,), "none": (False,)}[self.batch]
         means = _means(proba, data.sample_weight, unlabelled, self.input_scale)
