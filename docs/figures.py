@@ -22,6 +22,7 @@ from dircal import (
     calibration_test,
     plots,
 )
+from dircal.decide import CostTable
 from dircal.metrics import log_loss
 
 
@@ -84,6 +85,14 @@ def before_after() -> Any:
     )
 
 
+def cost_coverage() -> Any:
+    """Naive Bayes before and after calibration, where asking costs a fifth of an error."""
+    data = digits()
+    both = {"before": data["before"], "after": data["after"]}
+    costs = CostTable.of_errors(range(10))
+    return plots.CostCoverageDisplay.from_predictions(data["y"], both, costs=costs, ask=0.2)
+
+
 def curve() -> Any:
     """A map of five classes whose gap is a third of what is said where two of them compete."""
     rng, n, k = np.random.default_rng(0), 4000, 5
@@ -126,6 +135,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "calibration_map": lambda: plots.CalibrationMapDisplay.from_calibrator(
         world()[2], class_names=["ant", "bee", "cow"]
     ),
+    "cost_coverage": cost_coverage,
     "curve": curve,
     "parameters": lambda: plots.ParametersDisplay.from_calibrator(
         digits()["calibrators"]["Dirichlet"]

@@ -44,6 +44,12 @@ def expected() -> dict[str, float]:
         return {row["quantity"]: float(row["value"]) for row in csv.DictReader(file)}
 
 
+@pytest.fixture
+def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No library for data frames: tables are dicts of lists, which are easily compared."""
+    monkeypatch.setattr("dircal._frames._LIBRARIES", ())
+
+
 @pytest.fixture(scope="session")
 def make_problem() -> Callable[..., Problem]:
     """Overconfident logits with a class bias: labels follow half the logits plus the bias."""

@@ -15,13 +15,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 import dircal
-from dircal import calibrators, export, inference, io, metrics, plots, selection
+from dircal import calibrators, export, inference, io, llm, metrics, plots, selection, shift
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "dircal"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 CALIBRATORS = {
-    name: getattr(room, name) for room in (calibrators, selection) for name in room.__all__
+    name: getattr(room, name)
+    for room in (calibrators, selection, shift, llm)
+    for name in room.__all__
+    if hasattr(getattr(room, name), "get_params")
 }
 # What the estimators that hold something are given here.
 HELD = {
@@ -100,7 +103,9 @@ def test_tests_lie_where_the_module_lies():
     assert lost == OF_SEVERAL_MODULES
 
 
-@pytest.mark.parametrize("room", ["calibrators", "selection", "metrics", "inference", "plots"])
+@pytest.mark.parametrize(
+    "room", ["calibrators", "selection", "metrics", "inference", "shift", "llm", "plots"]
+)
 def test_siblings_do_not_know_each_other(room):
     """What files of a room share lies in helper modules, which publish nothing themselves."""
     published = {*importlib.import_module(f"dircal.{room}").__all__} - KNOWN_TO_SIBLINGS
@@ -123,6 +128,7 @@ def test_rooms_know_what_other_rooms_show(room):
 
 def test_public_names_are_those_of_the_rooms():
     published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics", "plots"}
+    published -= {*shift.__all__, *llm.__all__}
     assert published <= set(dircal.__all__)
     assert dircal.__version__
 
@@ -241,7 +247,7 @@ def test_every_display_is_documented(display):
         assert doc[section], section
     assert "When not to use it" in "\n".join(doc["Notes"])
     makers = [getattr(display, name) for name in dir(display) if name.startswith("from_")]
-    for method in (*makers, display.plot, display.frame):
+    for method in (*makers, display.plot, display.to_frame):
         signature = dict(inspect.signature(method).parameters)
         signature.pop("self", None)
         assert_documented(FunctionDoc(method), signature)

@@ -69,7 +69,7 @@ def _map(study: Study) -> SimpleNamespace | None:
         return None
     parameters, strength = stored
     names = CLASS_NAMES["abalone"]
-    frame = map_display(parameters).frame()
+    frame = map_display(parameters).to_frame()
     # The last four points are the interpretation points, the very last the centre.
     after = np.array([frame[f"after_{name}"][-4:-1] for name in names]).T
     told = "; ".join(

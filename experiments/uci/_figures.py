@@ -199,7 +199,7 @@ def _reliability(
 def _bins_frame(
     bins: pd.DataFrame, methods: Sequence[str], names: Sequence[str], with_confidence: bool
 ) -> dict[str, list[Any]]:
-    """Stored bins as `BeforeAfterDisplay.frame` has them."""
+    """Stored bins as `BeforeAfterDisplay.to_frame` has them."""
     titles = {"confidence": "confidence"} if with_confidence else {}
     titles |= {str(j): name for j, name in enumerate(names)}
     parts = [

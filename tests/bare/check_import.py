@@ -45,7 +45,7 @@ for export, extra in ((dircal.export.to_onnx, "onnx"), (dircal.export.to_torch, 
     assert f"pip install 'dircal[{extra}]'" in told, told
 
 display = dircal.plots.ReliabilityDisplay.from_predictions(y, proba)
-assert sum(display.frame()["count"]) == 200
+assert sum(display.to_frame()["count"]) == 200
 advice = ""
 try:
     display.plot()

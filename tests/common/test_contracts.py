@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from dircal import AutoCalibrator, CalibratorCV, IdentityCalibrator, OneVsRestCalibrator
 from dircal.exceptions import ConvergenceWarning
+from dircal.llm import LabelCalibrator
 
 # Two fits of one convex problem end this close in their probabilities: each is within 1e-12 of
 # the optimum in the mean loss, so within about 1e-6 in a probability.
@@ -50,6 +51,7 @@ def counts_rows(calibrator):
     return type(inner).__name__ in (
         "AutoCalibrator",
         "BayesianDirichletCalibrator",
+        "LabelCalibrator",
         "HistogramCalibrator",
         "PlattCalibrator",
     )
@@ -268,7 +270,7 @@ def test_a_faultless_classifier_is_said_to_be_one(calibrator):
         assert np.abs(calibrator.coef_).max() < 100.0
     elif isinstance(calibrator, OneVsRestCalibrator | IdentityCalibrator):
         assert not told  # no threshold tells one class from the rest
-    elif isinstance(calibrator, AutoCalibrator):
+    elif isinstance(calibrator, AutoCalibrator | LabelCalibrator):
         assert not told  # all its maps have a prior
     else:
         assert [one.category for one in told] == [ConvergenceWarning]

@@ -23,6 +23,7 @@ from numpy.testing import assert_allclose
 from dircal.metrics import class_bins
 
 RESULTS = Results(HERE / "results")
+pytestmark = pytest.mark.usefixtures("plain_tables")
 COMMITTED = sorted(path.name for path in (RESULTS.folder / "figures").iterdir())
 
 
@@ -44,7 +45,7 @@ def table():
 
 
 def ranks_of(panel):
-    frame = panel.display.frame()
+    frame = panel.display.to_frame()
     return dict(zip(frame["method"], frame["rank"], strict=True))
 
 
@@ -96,7 +97,7 @@ def test_naive_bayes(panels, table):
 def test_bars_show_the_passed_tests(panels, table, name, by):
     shares = table("passed")
     for panel, measure in zip(panels(name), ("p-conf-ECE", "p-cw-ECE"), strict=True):
-        frame = panel.display.frame()
+        frame = panel.display.to_frame()
         own = shares[(shares["measure"] == measure) & (shares["by"] == by)].set_index("name")
         expected = own["share"][frame["method"]].tolist()
         assert frame["share"] == pytest.approx(expected, abs=1e-4)
@@ -106,7 +107,7 @@ def test_bars_show_the_passed_tests(panels, table, name, by):
 def test_histograms_show_the_choices(panels, table):
     chosen = table("hyperparameters")
     (panel,) = panels("s8")
-    frame = panel.display.frame()
+    frame = panel.display.to_frame()
     assert frame["value"] == chosen["value"].tolist()
     assert frame["count"] == chosen["count"].tolist()
 
@@ -123,7 +124,7 @@ def test_classifiers(panels, table, position):
 def test_the_summary_is_made_of_three_others(panels):
     ours = [panels("s6h")[0], panels("s7")[1], panels("s10")[1]]
     for panel, same in zip(panels("3"), ours, strict=True):
-        assert panel.display.frame() == same.display.frame()
+        assert panel.display.to_frame() == same.display.to_frame()
 
 
 @pytest.mark.parametrize("name", ["s1_1", "s1_2", "s2"])
@@ -131,7 +132,7 @@ def test_reliability_diagrams_show_the_stored_bins(study, panels, name):
     example = EXAMPLES[name == "s2"]
     bins = study.example(example_name(*example, "bins"))
     (panel,) = panels(name)
-    frame = panel.display.frame()
+    frame = panel.display.to_frame()
     curves = ["confidence", *CLASS_NAMES[example[0]]]
     lines = zip(frame["method"], frame["curve"], frame["bin"], strict=True)
     keys = [
@@ -148,7 +149,7 @@ def test_reliability_diagrams_show_the_stored_bins(study, panels, name):
 
 def test_bins_lie_where_they_were_counted(panels):
     edges = class_bins([0, 1], [[0.5, 0.5], [0.2, 0.8]]).edges[0]
-    frame = panels("s2")[0].display.frame()
+    frame = panels("s2")[0].display.to_frame()
     assert_allclose(frame["lower"], edges[frame["bin"]])
     assert_allclose(frame["upper"], edges[np.array(frame["bin"]) + 1])
 
@@ -156,7 +157,7 @@ def test_bins_lie_where_they_were_counted(panels):
 def test_boxes_show_the_stored_quantiles(study, panels):
     spreads = study.example(example_name(*EXAMPLES[1], "spreads"))
     (panel,) = panels("s3")
-    frame = panel.display.frame()
+    frame = panel.display.to_frame()
     keys = list(zip(frame["method"], frame["true"], frame["predicted"], strict=True))
     names = CLASS_NAMES["car"]
     stored = spreads.set_index(["method", "true_class", "column"]).loc[
@@ -171,7 +172,7 @@ def test_the_map_is_the_stored_one(panels):
     parameters, _ = read_map(RESULTS)
     display = panels("2a")[0].display
     assert_allclose(display.matrix, np.column_stack([parameters.A, parameters.c]))
-    centre = [display.frame()[f"after_{name}"][-1] for name in CLASS_NAMES["abalone"]]
+    centre = [display.to_frame()[f"after_{name}"][-1] for name in CLASS_NAMES["abalone"]]
     assert_allclose(centre, parameters.c)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pytest
 
-from dircal import calibrators, maps, selection
+from dircal import calibrators, llm, maps, selection, shift
 from dircal._typing import FloatArray, IntArray, LabelArray
 from dircal.io._format_error import FormatError
 from dircal.io._records import SHAPES
@@ -135,7 +135,13 @@ def test_what_is_not(value, hint, message):
 
 
 def test_all_that_is_published_can_be_saved():
-    assert set(estimators_by_name()) == {*calibrators.__all__, *selection.__all__}
+    others = {
+        name
+        for room in (shift, llm)
+        for name in room.__all__
+        if hasattr(getattr(room, name), "get_params")
+    }
+    assert set(estimators_by_name()) == {*calibrators.__all__, *selection.__all__, *others}
     assert set(maps.STEPS) < set(dataclasses_by_name())
 
 

@@ -27,6 +27,9 @@ def make_display(name, problem, k, class_names=None):
         "CalibrationMapDisplay": lambda: cls.from_calibrator(parameters, class_names=names),
         "ClasswiseReliabilityDisplay": lambda: cls.from_predictions(y, proba, **common),
         "ConfusionChangeDisplay": lambda: cls.from_predictions(y, proba, softer[:, ::-1], **common),
+        "CostCoverageDisplay": lambda: cls.from_predictions(
+            y, {"before": proba, "after": softer}, classes=range(k)
+        ),
         "CurveDisplay": lambda: cls.from_calibrator(parameters, class_names=names),
         "HyperparameterDisplay": lambda: cls.from_values(
             {method: [1e-3, 1e-2, 1e-2] for method in methods[:4]}
@@ -58,3 +61,8 @@ def fitted(make_problem):
     """A Dirichlet map of three classes, and the rows it was fitted on."""
     problem = make_problem(1, n=400, k=3)
     return DirichletCalibrator().fit(problem.proba, problem.y), problem
+
+
+@pytest.fixture(autouse=True)
+def _tables_are_plain(plain_tables):
+    """Displays give dicts of lists unless a test asks for more."""

@@ -23,13 +23,13 @@ def test_rows_are_those_of_the_single_displays(fitted):
     display = BeforeAfterDisplay.from_predictions(
         problem.y, {"raw": problem.proba, "Dirichlet": after}, n_bins=8
     )
-    frame = display.frame()
+    frame = display.to_frame()
     alone = ReliabilityDisplay.from_predictions(problem.y, after, n_bins=8)
-    assert rows_of(frame, method="Dirichlet", curve="confidence") == alone.frame()
+    assert rows_of(frame, method="Dirichlet", curve="confidence") == alone.to_frame()
     classes = ClasswiseReliabilityDisplay.from_predictions(
         problem.y, problem.proba, labels=[1], n_bins=8
     )
-    assert rows_of(frame, method="raw", curve="1") == classes.frame()
+    assert rows_of(frame, method="raw", curve="1") == classes.to_frame()
 
 
 def test_panels_and_titles(fitted):
@@ -56,8 +56,8 @@ def test_calibrators_of_logits_and_turned_columns(make_problem):
     display = BeforeAfterDisplay.from_calibrators(calibrators, X, problem.y, level=None)
     proba = {"before": problem.proba}
     proba |= {name: c.predict_proba(X) for name, c in calibrators.items()}
-    expected = BeforeAfterDisplay.from_predictions(problem.y, proba, level=None).frame()
-    found = display.frame()
+    expected = BeforeAfterDisplay.from_predictions(problem.y, proba, level=None).to_frame()
+    found = display.to_frame()
     assert found["method"] == expected["method"]
     np.testing.assert_allclose(found["mean_predicted"], expected["mean_predicted"])
 
@@ -91,8 +91,8 @@ def test_bins_from_elsewhere(fitted):
     display = BeforeAfterDisplay.from_predictions(
         problem.y, {"raw": problem.proba, "Dirichlet": after}, level=None
     )
-    again = BeforeAfterDisplay.from_frame(display.frame())
-    assert again.frame() == display.frame()
+    again = BeforeAfterDisplay.from_frame(display.to_frame())
+    assert again.to_frame() == display.to_frame()
     assert again.positions == [0, 1, 2]
     assert len(again.plot().axes_) == 8
 
@@ -111,7 +111,7 @@ def test_bins_of_classes_alone_and_with_holes():
     display = BeforeAfterDisplay.from_frame(frame).plot(counts="none")
     assert len(display.axes_) == 2
     assert [ax.get_title(loc="left").partition("\n")[0] for ax in display.axes_] == ["cat", "dog"]
-    drawn = display.frame()
+    drawn = display.to_frame()
     assert {key: drawn[key] for key in frame} == frame
     assert [bar.get_x() for bar in display.bars_[0]] == pytest.approx([0.4, 0.8])
     assert display.rows["raw"][0].error == pytest.approx((10 * 0.25 + 30 * 0.1) / 40)

@@ -26,7 +26,7 @@ def columns(frame, prefix):
 def test_arrows_lead_to_the_images(fitted):
     calibrator, _ = fitted
     display = CalibrationMapDisplay.from_calibrator(calibrator, n_grid=5).plot()
-    frame = display.frame()
+    frame = display.to_frame()
     before, after = columns(frame, "before_"), columns(frame, "after_")
     np.testing.assert_allclose(before.sum(axis=1), 1)
     np.testing.assert_allclose(after, calibrator.predict_proba(before), rtol=1e-12)
@@ -40,7 +40,7 @@ def test_arrows_lead_to_the_images(fitted):
 
 def test_interpretation_points_are_those_of_the_calibrator(fitted):
     calibrator, _ = fitted
-    frame = CalibrationMapDisplay.from_calibrator(calibrator, eps=0.05).frame()
+    frame = CalibrationMapDisplay.from_calibrator(calibrator, eps=0.05).to_frame()
     points = calibrator.interpretation_points(eps=0.05)
     np.testing.assert_allclose(columns(frame, "before_")[-4:], points.points)
     np.testing.assert_allclose(columns(frame, "after_")[-4:], points.images)
@@ -59,7 +59,7 @@ def test_a_triple_of_many_classes(make_problem):
     problem = make_problem(0, n=500, k=6)
     calibrator = DirichletCalibrator().fit(problem.proba, problem.y)
     display = CalibrationMapDisplay.from_calibrator(calibrator, labels=[5, 0, 2], others=0.06)
-    frame = display.frame()
+    frame = display.to_frame()
     assert list(frame)[1:4] == ["before_5", "before_0", "before_2"]
     inputs = np.full((len(frame["kind"]), 6), 0.02)
     inputs[:, [5, 0, 2]] = 0.94 * columns(frame, "before_")
@@ -112,7 +112,7 @@ def test_maps_of_other_families_have_no_matrix(make_problem):
 def test_one_column(make_problem):
     problem = make_problem(0, k=2)
     calibrator = PlattCalibrator().fit(problem.proba[:, 1], problem.y)
-    frame = CalibrationMapDisplay.from_calibrator(calibrator).frame()
+    frame = CalibrationMapDisplay.from_calibrator(calibrator).to_frame()
     expected = calibrator.predict_proba(np.array(frame["before_1"]))[:, 1]
     np.testing.assert_allclose(frame["after_1"], expected)
 
@@ -120,7 +120,7 @@ def test_one_column(make_problem):
 def test_classes_of_one_name_stay_apart():
     parameters = CanonicalParameters(np.eye(3), [0.5, 0.3, 0.2])
     display = CalibrationMapDisplay.from_calibrator(parameters, class_names=["a", "a", "b"])
-    assert list(display.frame())[1:4] == ["before_a #0", "before_a #1", "before_b #2"]
+    assert list(display.to_frame())[1:4] == ["before_a #0", "before_a #1", "before_b #2"]
 
 
 def test_what_makes_no_sense():

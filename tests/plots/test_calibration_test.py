@@ -12,7 +12,7 @@ def test_it_shows_the_draws_and_the_observed_error(vectors, statistic):
     options = {"statistic": statistic, "n_resamples": 300, "random_state": 3, "n_bins": 10}
     display = CalibrationTestDisplay.from_predictions(vectors.y, vectors.proba, **options).plot()
     test = calibration_test(vectors.y, vectors.proba, **options)
-    frame = display.frame()
+    frame = display.to_frame()
     assert sum(frame["count"]) == 300
     assert frame["lower"][0] == test.null_sample.min()
     assert frame["upper"][-1] == test.null_sample.max()
@@ -25,7 +25,7 @@ def test_it_shows_the_draws_and_the_observed_error(vectors, statistic):
 def test_from_a_test(vectors):
     test = calibration_test(vectors.y, vectors.proba, n_resamples=100, random_state=0)
     display = CalibrationTestDisplay.from_test(test, n_bars=7)
-    assert len(display.frame()["count"]) == 7
+    assert len(display.to_frame()["count"]) == 7
     assert display.plot().ax_.get_title(loc="left") == "p < 0.01, 240 rows"
     with pytest.raises(ValueError, match="`test` must be the result of `calibration_test`; got 3"):
         CalibrationTestDisplay.from_test(3)
@@ -36,4 +36,4 @@ def test_from_a_test(vectors):
 def test_draws_that_are_all_alike():
     test = CalibrationTest(0.2, 0.0, np.zeros(50), "confidence_ece", 10)
     display = CalibrationTestDisplay.from_test(test).plot()
-    assert max(display.frame()["count"]) == 50
+    assert max(display.to_frame()["count"]) == 50

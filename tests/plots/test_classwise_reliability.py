@@ -14,7 +14,7 @@ def test_it_holds_what_the_table_of_bins_holds(vectors):
     display = ClasswiseReliabilityDisplay.from_predictions(vectors.y, vectors.proba)
     table = class_bins(vectors.y, vectors.proba)
     used = table.count > 0
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["count"] == table.count[used].tolist()
     np.testing.assert_array_equal(frame["frequency"], table.frequency[used])
     chances = ChanceSums.of(vectors.proba.T, equal_width(15, np.dtype(float))).finish()
@@ -32,7 +32,7 @@ def test_one_panel_for_each_class(vectors):
     titles = [ax.get_title(loc="left") for ax in display.axes_]
     assert [title.partition("\n")[0] for title in titles] == ["ant", "bee", "cow", "dog"]
     for bars, name in zip(display.bars_, ("ant", "bee", "cow", "dog"), strict=True):
-        frame = display.frame()
+        frame = display.to_frame()
         mine = [f for f, c in zip(frame["frequency"], frame["curve"], strict=True) if c == name]
         assert [bar.get_height() for bar in bars] == mine
 

@@ -15,7 +15,7 @@ def test_it_is_after_minus_before(fitted):
     matrices = [confusion_matrix(problem.y, p.argmax(axis=1)) for p in (problem.proba, after)]
     np.testing.assert_array_equal(display.before, matrices[0])
     np.testing.assert_array_equal(display.change, matrices[1] - matrices[0])
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["true"][:3] == ["0"] * 3
     assert frame["predicted"][:3] == ["0", "1", "2"]
     assert frame["change"] == display.change.ravel().tolist()
@@ -38,7 +38,7 @@ def test_from_a_calibrator_on_any_scale_and_column_order(make_problem):
     expected = ConfusionChangeDisplay.from_predictions(
         problem.y, problem.proba, after, class_names=list("abcd")
     )
-    assert display.frame() == expected.frame()
+    assert display.to_frame() == expected.to_frame()
 
 
 def test_columns_of_a_data_frame_are_matched_by_name(fitted):
@@ -48,7 +48,7 @@ def test_columns_of_a_data_frame_are_matched_by_name(fitted):
     calibrator = DirichletCalibrator().fit(frame, labels)
     plain = ConfusionChangeDisplay.from_calibrator(calibrator, frame, labels)
     turned = ConfusionChangeDisplay.from_calibrator(calibrator, frame[["c", "a", "b"]], labels)
-    assert turned.frame() == plain.frame()
+    assert turned.to_frame() == plain.to_frame()
 
 
 def test_weights_count(fitted):

@@ -32,7 +32,7 @@ def test_temperature_scaling_is_a_straight_line(make_problem, scale):
     slope = 1.0 / scaling.temperature_
     for contest, offset in (("pair", 0.0), ("many", (slope - 1.0) * np.log(3.0))):
         for name in (None, "0", "3"):
-            before, after, tempered = part_of(display.frame(), contest, name)
+            before, after, tempered = part_of(display.to_frame(), contest, name)
             np.testing.assert_allclose(before, np.linspace(-10, 10, 9))
             np.testing.assert_allclose(after, slope * before + offset, atol=1e-9)
             np.testing.assert_allclose(tempered, after, atol=1e-9)
@@ -41,7 +41,7 @@ def test_temperature_scaling_is_a_straight_line(make_problem, scale):
 def test_curves_are_those_of_the_map(make_problem):
     problem = make_problem(1, n=500, k=3)
     calibrator = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
-    frame = CurveDisplay.from_calibrator(calibrator, others=0.02, n_grid=5, span=4.0).frame()
+    frame = CurveDisplay.from_calibrator(calibrator, others=0.02, n_grid=5, span=4.0).to_frame()
     before, after, _ = part_of(frame, "pair", "1")
     told = []
     for j, rest in ((0, 2), (2, 0)):
@@ -65,7 +65,7 @@ def test_what_is_drawn_is_the_frame(make_problem):
     assert display.names == ["c"]
     display.plot()
     for line, contest in zip(display.lines_, ("pair", "many"), strict=True):
-        before, after, _ = part_of(display.frame(), contest, None)
+        before, after, _ = part_of(display.to_frame(), contest, None)
         np.testing.assert_array_equal(line.get_data(), [before, after])
 
 
@@ -75,7 +75,7 @@ def test_two_classes_and_one_column(make_problem):
     display = CurveDisplay.from_calibrator(platt, span=3.0)
     assert len(display.curves) == 1
     assert display.temperature is None
-    before, after, tempered = part_of(display.frame(), "pair", "1")
+    before, after, tempered = part_of(display.to_frame(), "pair", "1")
     np.testing.assert_allclose(expit(after), platt.predict_proba(expit(before))[:, 1], rtol=1e-9)
     assert np.isnan(tempered).all()
 
@@ -84,10 +84,10 @@ def test_maps_with_zeros_leave_gaps(make_problem):
     problem = make_problem(0, n=300, k=3)
     isotonic = OneVsRestCalibrator(IsotonicCalibrator()).fit(problem.proba, problem.y)
     display = CurveDisplay.from_calibrator(isotonic)
-    assert None in display.frame()["after"]
+    assert None in display.to_frame()["after"]
     display.plot().figure_.draw_without_rendering()
     identity = IdentityCalibrator().fit(problem.proba, problem.y)
-    before, after, _ = part_of(CurveDisplay.from_calibrator(identity).frame(), "pair", None)
+    before, after, _ = part_of(CurveDisplay.from_calibrator(identity).to_frame(), "pair", None)
     np.testing.assert_allclose(after, before, atol=1e-9)
 
 

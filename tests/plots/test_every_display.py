@@ -9,8 +9,6 @@ import warnings
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from dircal import plots
@@ -21,11 +19,29 @@ each = pytest.mark.parametrize("name", DISPLAYS)
 
 @each
 def test_numbers_come_as_a_plain_table(name, display_of):
-    frame = display_of(name).frame()
+    frame = display_of(name).to_frame()
     assert len({len(column) for column in frame.values()}) == 1
     assert all(isinstance(column, list) for column in frame.values())
     assert json.loads(json.dumps(frame, allow_nan=False)) == frame
-    assert pd.DataFrame(frame).shape == pl.DataFrame(frame, strict=False).shape
+
+
+@each
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_numbers_come_as_a_data_frame_where_there_is_a_library(
+    name, library, display_of, monkeypatch
+):
+    display = display_of(name)
+    plain = display.to_frame()
+    monkeypatch.setattr("dircal._frames._LIBRARIES", (library,))
+    frame = display.to_frame()
+    assert type(frame).__module__.startswith(library)
+    assert [*frame.columns] == [*plain]
+    for column, values in plain.items():
+        found = [None if value != value else value for value in frame[column].to_list()]
+        assert found == values
+    if hasattr(display, "from_frame"):
+        again = type(display).from_frame(frame)
+        assert again.to_frame().shape == frame.shape
 
 
 @each
@@ -39,7 +55,7 @@ def test_the_table_needs_no_drawing_and_no_matplotlib(name, display_of, monkeypa
 
     monkeypatch.setattr(builtins, "__import__", without)
     display = display_of(name)
-    assert display.frame()
+    assert display.to_frame()
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'dircal\[plots\]'"):
         display.plot()
 
@@ -104,7 +120,7 @@ def test_names_of_any_script_and_length_are_drawn_alike_each_time(name, display_
             display.plot().figure_.savefig(file, format="png", dpi=50)
         pictures.append(file.getvalue())
     assert pictures[0] == pictures[1]
-    told = json.dumps(display.frame(), ensure_ascii=False)
+    told = json.dumps(display.to_frame(), ensure_ascii=False)
     if name not in ("ReliabilityDisplay", "CalibrationTestDisplay"):
         assert names[2] in told
 

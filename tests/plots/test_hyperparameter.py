@@ -11,7 +11,7 @@ def test_values_are_counted_and_the_grid_is_shown():
     display = HyperparameterDisplay.from_values(
         {"lam": [1e-3, 1e-7, 1e-3], "mu": [1.0]}, grid=[1e-7, 1e-5, 1e-3, 1.0]
     )
-    assert display.frame() == {
+    assert display.to_frame() == {
         "name": ["lam"] * 4 + ["mu"] * 4,
         "value": [1e-7, 1e-5, 1e-3, 1.0] * 2,
         "count": [1, 0, 2, 0, 0, 0, 0, 1],
@@ -27,8 +27,8 @@ def test_values_are_counted_and_the_grid_is_shown():
 def test_counts_from_elsewhere():
     counts = {"bins": {20: 3, 5: 7.5, 10: 1}}
     display = HyperparameterDisplay.from_counts(counts)
-    assert display.frame()["value"] == [5.0, 10.0, 20.0]
-    assert display.frame()["count"] == [7.5, 1, 3]
+    assert display.to_frame()["value"] == [5.0, 10.0, 20.0]
+    assert display.to_frame()["count"] == [7.5, 1, 3]
 
 
 def test_what_searches_chose(make_problem):
@@ -39,7 +39,7 @@ def test_what_searches_chose(make_problem):
         searches.append(search.fit(problem.proba, problem.y))
     chosen = [search.best_params_["lam"] for search in searches]
     display = HyperparameterDisplay.from_values({"lam": chosen})
-    assert sum(display.frame()["count"]) == 3
+    assert sum(display.to_frame()["count"]) == 3
 
 
 @pytest.mark.parametrize(

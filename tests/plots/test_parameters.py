@@ -11,7 +11,7 @@ def test_it_shows_the_canonical_parameters(fitted):
     calibrator, _ = fitted
     parameters = calibrator.canonical_parameters()
     display = ParametersDisplay.from_calibrator(calibrator, class_names=["a", "b", "c"])
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["row"] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
     assert frame["column"] == ["a", "b", "c", "c"] * 3
     values = np.column_stack([parameters.A, parameters.c])
@@ -37,7 +37,7 @@ def test_a_hundred_classes_hold_no_numbers_but_a_list():
     assert lines[1:3] == ["0.60   3 → 7", "0.30   41 → 40"]
     # The scale is that of the entries off the diagonal.
     assert display.image_.get_clim() == (0.0, 0.6)
-    assert len(display.frame()["value"]) == 100 * 101
+    assert len(display.to_frame()["value"]) == 100 * 101
 
 
 def test_maps_without_canonical_parameters(make_problem):

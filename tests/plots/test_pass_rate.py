@@ -9,13 +9,13 @@ from dircal.plots import PassRateDisplay
 def test_shares_of_tests_that_were_passed_best_first():
     pvalues = {"b": [0.01, 0.05, 0.06, 0.5], "a": [0.2, 0.3, 0.4, 0.01], "c": [0.1] * 4}
     display = PassRateDisplay.from_pvalues(pvalues)
-    assert display.frame() == {
+    assert display.to_frame() == {
         "method": ["c", "a", "b"],
         "share": [1.0, 0.75, 0.5],
         "n_tests": [4, 4, 4],
     }
     stricter = PassRateDisplay.from_pvalues(pvalues, alpha=0.1)
-    assert stricter.frame()["share"] == [0.75, 0.25, 0.0]
+    assert stricter.to_frame()["share"] == [0.75, 0.25, 0.0]
 
 
 def test_bars_have_the_colour_of_their_method():

@@ -18,7 +18,7 @@ def test_it_holds_ranks_and_groups(losses):
     display = RankDisplay.from_values(losses, names=list("abcdef"))
     ranks = average_ranks(losses)
     order = np.argsort(ranks)
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["method"] == [list("abcdef")[j] for j in order]
     np.testing.assert_array_equal(frame["rank"], ranks[order])
     difference = critical_difference(6, 40)
@@ -53,14 +53,14 @@ def test_methods_that_all_differ_have_no_bars():
     losses = np.arange(4) + np.zeros((200, 1))
     display = RankDisplay.from_values(losses).plot()
     assert display.bars_ == []
-    assert set(display.frame()["group"]) == {""}
+    assert set(display.to_frame()["group"]) == {""}
 
 
 def test_ranks_from_elsewhere_and_the_other_side(losses):
     whole = RankDisplay.from_values(-losses, best="highest", method="nemenyi", alpha=0.1)
     ranks = average_ranks(losses)
     taken = RankDisplay.from_ranks(ranks, 40, method="nemenyi", alpha=0.1)
-    assert taken.frame() == whole.frame()
+    assert taken.to_frame() == whole.to_frame()
     assert taken.plot().ax_.get_title() == "40 datasets"
     told = RankDisplay.from_ranks(ranks, 40, pvalue=1.25e-9).plot()
     assert told.ax_.get_title() == "Friedman p = 1.25e-09, 40 datasets"

@@ -11,7 +11,7 @@ def test_it_holds_what_the_table_of_bins_holds(vectors):
     display = ReliabilityDisplay.from_predictions(vectors.y, vectors.proba)
     table = confidence_bins(vectors.y, vectors.proba)
     used = table.count[0] > 0
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["bin"] == np.flatnonzero(used).tolist()
     assert frame["count"] == table.count[0, used].tolist()
     np.testing.assert_array_equal(frame["frequency"], table.frequency[0, used])
@@ -24,7 +24,7 @@ def test_it_holds_what_the_table_of_bins_holds(vectors):
 
 def test_bars_gaps_band_and_counts_are_drawn(vectors):
     display = ReliabilityDisplay.from_predictions(vectors.y, vectors.proba).plot()
-    frame = display.frame()
+    frame = display.to_frame()
     n = len(frame["bin"])
     assert [bar.get_height() for bar in display.bars_] == frame["frequency"]
     np.testing.assert_allclose([bar.get_width() for bar in display.bars_], 1 / 15)
@@ -55,10 +55,10 @@ def test_the_band_can_be_left_out_and_needs_rows_without_weights(vectors):
     y, proba = vectors.y, vectors.proba
     for options in ({"level": None}, {"sample_weight": np.ones(len(y))}):
         display = ReliabilityDisplay.from_predictions(y, proba, **options)
-        assert set(display.frame()["low"]) == {None}
+        assert set(display.to_frame()["low"]) == {None}
         assert display.plot().band_ is None
-    narrow = ReliabilityDisplay.from_predictions(y, proba, level=0.5).frame()
-    wide = ReliabilityDisplay.from_predictions(y, proba, level=0.99).frame()
+    narrow = ReliabilityDisplay.from_predictions(y, proba, level=0.5).to_frame()
+    wide = ReliabilityDisplay.from_predictions(y, proba, level=0.99).to_frame()
     assert (np.array(narrow["low"]) >= wide["low"]).all()
     assert (np.array(narrow["high"]) <= wide["high"]).all()
     with pytest.raises(ValueError, match="`level` must be a finite number"):
@@ -70,10 +70,10 @@ def test_weights_count_like_rows(vectors):
     repeated = np.repeat(np.arange(240), weight)
     weighted = ReliabilityDisplay.from_predictions(
         vectors.y, vectors.proba, sample_weight=weight
-    ).frame()
+    ).to_frame()
     plain = ReliabilityDisplay.from_predictions(
         vectors.y[repeated], vectors.proba[repeated], level=None
-    ).frame()
+    ).to_frame()
     np.testing.assert_allclose(weighted["frequency"], plain["frequency"])
     np.testing.assert_allclose(weighted["count"], plain["count"])
 
@@ -82,12 +82,12 @@ def test_the_confidence_alone_is_enough(vectors):
     whole = ReliabilityDisplay.from_predictions(vectors.y, vectors.proba, n_bins=8)
     correct = vectors.proba.argmax(axis=1) == vectors.y
     alone = ReliabilityDisplay.from_confidence(correct, vectors.proba.max(axis=1), n_bins=8)
-    assert alone.frame() == whole.frame()
+    assert alone.to_frame() == whole.to_frame()
     weight = np.ones(len(correct))
     weighted = ReliabilityDisplay.from_confidence(
         correct, vectors.proba.max(axis=1), sample_weight=weight, n_bins=8
     )
-    assert weighted.frame()["count"] == whole.frame()["count"]
+    assert weighted.to_frame()["count"] == whole.to_frame()["count"]
     assert weighted.plot().band_ is None
 
 
@@ -96,7 +96,7 @@ def test_bins_that_were_counted_elsewhere(vectors):
     rows = (table.edges[0], table.count[0], table.mean_predicted[0], table.frequency[0])
     display = ReliabilityDisplay.from_bins(*rows)
     whole = ReliabilityDisplay.from_predictions(vectors.y, vectors.proba, level=None)
-    assert display.frame() == whole.frame()
+    assert display.to_frame() == whole.to_frame()
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_bins_that_make_no_sense(rows, message):
 def test_the_bin_without_width_is_seen():
     proba = [[1.0, 0.0], [0.6, 0.4], [0.0, 1.0]]
     display = ReliabilityDisplay.from_predictions([0, 1, 1], proba, binning="paper_table").plot()
-    assert display.frame()["lower"][-1] == display.frame()["upper"][-1] == 1.0
+    assert display.to_frame()["lower"][-1] == display.to_frame()["upper"][-1] == 1.0
     assert display.bars_[-1].get_width() > 0.01

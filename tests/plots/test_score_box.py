@@ -8,7 +8,7 @@ from dircal.plots import ScoreBoxDisplay
 
 def test_boxes_hold_quantiles_means_and_deviations(vectors):
     display = ScoreBoxDisplay.from_predictions(vectors.y, {"raw": vectors.proba})
-    frame = display.frame()
+    frame = display.to_frame()
     assert len(frame["n"]) == 16
     for row, (true, predicted) in enumerate(zip(frame["true"], frame["predicted"], strict=True)):
         values = vectors.proba[vectors.y == int(true), int(predicted)]
@@ -26,7 +26,7 @@ def test_a_row_for_each_true_class_and_a_column_for_each_method(vectors):
     assert len(display.axes_) == 8
     assert [ax.get_title(loc="left") for ax in display.axes_[:3]] == ["raw", "turned", ""]
     assert [ax.get_ylabel() for ax in display.axes_[::2]] == [f"true: {j}" for j in range(4)]
-    frame = display.frame()
+    frame = display.to_frame()
     medians = [line.get_ydata()[0] for line in display.boxes_[0]["medians"]]
     np.testing.assert_allclose(medians, frame["q50"][:4])
     x, y = display.means_[0].lines[0].get_data()
@@ -53,7 +53,7 @@ def test_many_classes(make_problem):
     display = ScoreBoxDisplay.from_predictions(problem.y, problem.proba, max_panels=3, max_boxes=4)
     said = np.array([problem.proba[problem.y == j].mean(axis=0) for j in range(20)])
     worst = np.argsort(np.diag(said), kind="stable")[:3]
-    frame = display.frame()
+    frame = display.to_frame()
     assert list(dict.fromkeys(frame["true"])) == [str(j) for j in worst]
     first = [int(name) for name in frame["predicted"][:4]]
     assert first[0] == worst[0]
@@ -66,9 +66,9 @@ def test_chosen_classes_and_absent_ones(vectors):
     rows = vectors.y != 2
     y, proba = vectors.y[rows], vectors.proba[rows]
     display = ScoreBoxDisplay.from_predictions(y, proba, classes=range(4))
-    assert list(dict.fromkeys(display.frame()["true"])) == ["0", "1", "3"]
+    assert list(dict.fromkeys(display.to_frame()["true"])) == ["0", "1", "3"]
     chosen = ScoreBoxDisplay.from_predictions(y, proba, classes=range(4), labels=[3, 0])
-    assert list(dict.fromkeys(chosen.frame()["true"])) == ["3", "0"]
+    assert list(dict.fromkeys(chosen.to_frame()["true"])) == ["3", "0"]
     with pytest.raises(ValueError, match=r"`labels` must be classes that occur; no row .* 2"):
         ScoreBoxDisplay.from_predictions(y, proba, classes=range(4), labels=[2])
 
@@ -83,12 +83,12 @@ def test_classes_of_one_name_stay_apart(vectors):
 
 def test_quantiles_from_elsewhere(vectors):
     display = ScoreBoxDisplay.from_predictions(vectors.y, {"raw": vectors.proba})
-    again = ScoreBoxDisplay.from_frame(display.frame())
-    assert again.frame() == display.frame()
+    again = ScoreBoxDisplay.from_frame(display.to_frame())
+    assert again.to_frame() == display.to_frame()
     assert len(again.plot().axes_) == 4
     values = vectors.proba[vectors.y == 0, 1]
     assert again.boxes[1].circles.tolist() == [values.min(), values.max()]
-    columns = display.frame()
+    columns = display.to_frame()
     del columns["sd"]
     with pytest.raises(ValueError, match="'sd' is missing"):
         ScoreBoxDisplay.from_frame(columns)

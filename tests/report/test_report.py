@@ -73,9 +73,9 @@ def test_diagrams_are_those_of_the_pictures(report, comparison, problem):
     for method in report.summary.methods:
         frame = ReliabilityDisplay.from_predictions(
             y, comparison.probabilities[method.name]
-        ).frame()
+        ).to_frame()
         for ours, theirs in (("count", "count"), ("observed", "frequency"), ("low", "low")):
-            assert [getattr(one, ours) for one in method.diagram.bins] == frame[theirs]
+            assert [getattr(one, ours) for one in method.diagram.bins] == frame[theirs].to_list()
     before = ClasswiseReliabilityDisplay.from_predictions(
         y, comparison.probabilities["uncalibrated"]
     )

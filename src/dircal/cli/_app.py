@@ -18,6 +18,9 @@ SUMMARIES = {
     "compare": "Compare calibrators on a file of predictions.",
     "report": "Write a page about a file of predictions, to read and hand on.",
     "explain": "Say what a fitted map corrects.",
+    "decide": "Take the action of least expected cost for each row of a file.",
+    "llm": "Calibrate the labels that a language model gives.",
+    "adapt": "Adapt a fitted map to rows with other class frequencies.",
     "export": "Take a fitted map to ONNX, PyTorch or plain Python.",
     "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
 }

@@ -26,8 +26,11 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("inverse", "means", "param_class"), "e"),
         "coupling": "kk",
     },
+    "LabelShift": dict.fromkeys(("low", "high"), "k"),
+    "ConfidenceTable": {"counts": "kb", "edges": "i"},
 }
-"""By class and field, a letter for each dimension: k classes, p pairs of them, e entries."""
+"""By class and field, a letter for each dimension: k classes, p pairs of them, e entries, b
+bins and i edges inside them."""
 
 
 def check_shapes(record: Any, n_classes: int, place: Place) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar, cast, get_args, get_origin, get_type_
 
 from sklearn.base import BaseEstimator
 
-from dircal import calibrators, selection
+from dircal import calibrators, llm, selection, shift
 from dircal.maps import STEPS, CalibrationMap
 
 __all__ = [
@@ -43,7 +43,9 @@ def _remembered(function: _Function) -> _Function:
 def estimators_by_name() -> Mapping[str, type[BaseEstimator]]:
     """Every estimator that the rooms of calibrators publish."""
     named = {
-        name: getattr(room, name) for room in (calibrators, selection) for name in room.__all__
+        name: getattr(room, name)
+        for room in (calibrators, selection, shift, llm)
+        for name in room.__all__
     }
     return {
         name: thing

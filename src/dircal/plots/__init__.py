@@ -9,6 +9,7 @@ from dircal.plots._calibration_map import CalibrationMapDisplay
 from dircal.plots._calibration_test import CalibrationTestDisplay
 from dircal.plots._classwise_reliability import ClasswiseReliabilityDisplay
 from dircal.plots._confusion_change import ConfusionChangeDisplay
+from dircal.plots._cost_coverage import CostCoverageDisplay
 from dircal.plots._curve import CurveDisplay
 from dircal.plots._fitted_maps import canonical_of as canonical_of
 from dircal.plots._hyperparameter import HyperparameterDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "CalibrationTestDisplay",
     "ClasswiseReliabilityDisplay",
     "ConfusionChangeDisplay",
+    "CostCoverageDisplay",
     "CurveDisplay",
     "HyperparameterDisplay",
     "ParametersDisplay",

@@ -1,7 +1,7 @@
 """What every Display has: numbers first, a drawing second, and a sentence on how to read it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ Frame: TypeAlias = dict[str, list[Any]]
 class AbstractDisplay(ABC):
     """Numbers that can be drawn.
 
-    A ``from_...`` method computes them, `frame` gives them as a table, `plot` draws them and
+    A ``from_...`` method computes them, `to_frame` gives them as a table, `plot` draws them and
     computes nothing.
     """
 
@@ -30,15 +30,14 @@ class AbstractDisplay(ABC):
     figure_: "Figure | SubFigure"
 
     @abstractmethod
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn.
 
         Returns
         -------
-        columns : dict of lists
-            A table as plain data: lists of equal length by the name of their column, None where
-            there is no value. Pass it to ``pandas.DataFrame`` or ``polars.DataFrame``, or to
-            ``json.dumps``.
+        frame : data frame, or dict of lists
+            A table of pandas, or of polars where only that is installed; without either, lists of
+            equal length by the name of their column, None where there is no value.
         """
 
     @abstractmethod
@@ -70,9 +69,8 @@ class AbstractDisplay(ABC):
         return self
 
     def __repr__(self) -> str:
-        columns = self.frame()
-        n_rows = len(next(iter(columns.values())))
-        return f"<{type(self).__name__}: {self.title}; {n_rows} rows in frame()>"
+        name = type(self).__name__
+        return f"<{name}: {self.title}; plot() draws it, to_frame() has the numbers>"
 
 
 def make_frame(**columns: npt.ArrayLike | Sequence[Any]) -> Frame:
@@ -80,15 +78,13 @@ def make_frame(**columns: npt.ArrayLike | Sequence[Any]) -> Frame:
     return {name: [plain(value) for value in column] for name, column in columns.items()}  # type: ignore[union-attr]
 
 
-def lines_of_frame(
-    frame: Mapping[str, Sequence[Any]], columns: Sequence[str], source: str
-) -> Iterator[tuple[Any, ...]]:
+def lines_of_frame(frame: Any, columns: Sequence[str], source: str) -> Iterator[tuple[Any, ...]]:
     """The rows of a table that a user passes back, if it has all ``columns`` of its ``source``."""
     missing = [name for name in columns if name not in frame]
     if missing:
         raise ValueError(
             f"`frame` must have the columns {', '.join(columns)}; {missing[0]!r} is missing. "
-            f"Pass what `frame()` of {source} gave."
+            f"Pass what `to_frame()` of {source} gave."
         )
     return zip(*(frame[name] for name in columns), strict=True)
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.metrics import Binning, Predictions, Strategy, check_bins
-from dircal.plots._base import AbstractDisplay, Frame
+from dircal.plots._base import AbstractDisplay
 from dircal.plots._fitted_maps import check_map, probabilities_of
 from dircal.plots._names import drawn, names_of
 from dircal.plots._reliability_curves import (
@@ -68,7 +69,7 @@ class BeforeAfterDisplay(AbstractDisplay):
     >>> display = BeforeAfterDisplay.from_predictions(
     ...     [0, 1, 1, 0], {"before": before, "after": after}, n_bins=2
     ... )
-    >>> sorted(set(display.frame()["method"]))
+    >>> sorted(set(display.to_frame()["method"]))
     ['after', 'before']
     >>> display.plot().axes_.shape
     (6,)
@@ -227,12 +228,12 @@ class BeforeAfterDisplay(AbstractDisplay):
         )
 
     @classmethod
-    def from_frame(cls, frame: Mapping[str, Sequence[Any]]) -> Self:
-        """Take bins from elsewhere, as `frame` gives them.
+    def from_frame(cls, frame: Any) -> Self:
+        """Take bins from elsewhere, as `to_frame` gives them.
 
         Parameters
         ----------
-        frame : dict of lists
+        frame : data frame, or dict of lists
             The columns ``method``, ``curve``, ``bin``, ``lower``, ``upper``, ``count``,
             ``mean_predicted`` and ``frequency``, a row for each bin that holds rows. The curve
             "confidence", where there is one, comes first; the others are classes.
@@ -246,18 +247,18 @@ class BeforeAfterDisplay(AbstractDisplay):
         names = [curve.name for curve in next(iter(rows.values()))]
         return cls(rows, list(range(len(names) - (names[0] == _CONFIDENCE))))
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each method, curve and bin that holds rows.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``method``, ``curve`` ("confidence" or the full name of a class), and the columns of
-            `ReliabilityDisplay.frame`.
+            `ReliabilityDisplay.to_frame`.
         """
         curves = [curve for row in self.rows.values() for curve in row]
         methods = [method for method, row in self.rows.items() for _ in row]
-        return curves_frame(curves, method=methods)
+        return to_frame(curves_frame(curves, method=methods))
 
     def plot(
         self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH

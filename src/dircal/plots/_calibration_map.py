@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from dircal._frames import to_frame
 from dircal._typing import FloatArray
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._style import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
@@ -86,7 +87,7 @@ class CalibrationMapDisplay(AbstractDisplay):
     >>> from dircal.plots import CalibrationMapDisplay
     >>> parameters = CanonicalParameters([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0.5, 0.3, 0.2])
     >>> display = CalibrationMapDisplay.from_calibrator(parameters, n_grid=4)
-    >>> [round(display.frame()[name][-1], 2) for name in ("after_0", "after_1", "after_2")]
+    >>> [round(display.to_frame()[f"after_{j}"].iloc[-1], 2) for j in range(3)]
     [0.5, 0.3, 0.2]
     >>> len(display.plot().numbers_)
     12
@@ -175,12 +176,12 @@ class CalibrationMapDisplay(AbstractDisplay):
         names = names_of(known, class_names)
         return cls(moves, matrix, [names[j] for j in chosen], chosen)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each point; the centre is the last.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``kind`` is "grid" or "interpretation"; ``before_...`` and ``after_...`` with the full
             names of the classes are their shares; ``outside`` is the probability that the map
             gives to classes that are not shown.
@@ -193,7 +194,7 @@ class CalibrationMapDisplay(AbstractDisplay):
         before = {f"before_{name}": moves.points[:, j] for j, name in enumerate(names)}
         after = {f"after_{name}": moves.images[:, j] for j, name in enumerate(names)}
         columns = make_frame(kind=kinds)
-        return columns | make_frame(**before, **after, outside=moves.outside)
+        return to_frame(columns | make_frame(**before, **after, outside=moves.outside))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the map.

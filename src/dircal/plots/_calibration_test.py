@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.inference import CalibrationTest, Statistic, calibration_test
 from dircal.metrics import Binning, Strategy
@@ -53,7 +54,7 @@ class CalibrationTestDisplay(AbstractDisplay):
     >>> display = CalibrationTestDisplay.from_predictions(
     ...     y_true, y_prob, n_resamples=200, random_state=0
     ... )
-    >>> sum(display.frame()["count"])
+    >>> int(display.to_frame()["count"].sum())
     200
     >>> print(display.plot().line_.get_label())
     observed 0.4000
@@ -150,15 +151,18 @@ class CalibrationTestDisplay(AbstractDisplay):
             )
         return cls(test, n_bars)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each bar.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             Ends of the bar, ``count`` of the draws in it, and in every row the ``observed`` error
             and the ``pvalue``.
         """
+        return to_frame(self._columns())
+
+    def _columns(self) -> Frame:
         sample = self.test.null_sample
         low, high = float(sample.min()), float(sample.max())
         if high - low < 1e-12:
@@ -185,7 +189,7 @@ class CalibrationTestDisplay(AbstractDisplay):
         self : CalibrationTestDisplay
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
-        columns, test = self.frame(), self.test
+        columns, test = self._columns(), self.test
         lower, upper = np.array(columns["lower"]), np.array(columns["upper"])
         draws = len(test.null_sample)
         with house_style():

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.metrics import Binning, Predictions, Strategy, check_bins
-from dircal.plots._base import AbstractDisplay, Frame
+from dircal.plots._base import AbstractDisplay
 from dircal.plots._names import drawn, names_of
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
@@ -67,7 +68,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
     >>> display = ClasswiseReliabilityDisplay.from_predictions(
     ...     ["no", "yes", "yes", "no"], y_prob, labels=["yes"], n_bins=2
     ... )
-    >>> display.frame()["frequency"]
+    >>> display.to_frame()["frequency"].tolist()
     [0.3333333333333333, 1.0]
     >>> len(display.plot().axes_)
     1
@@ -146,17 +147,17 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         of = len(chosen) if labels is not None else predictions.n_classes
         return cls(curves_of_classes(predictions, rule, chosen, shown, level), chosen, of)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each class that is shown and bin that holds rows.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             The class by its full name as ``curve``, the ends of the bin, its rows, mean
             prediction, observed frequency, their difference ``gap``, and the consistency band from
             ``low`` to ``high``.
         """
-        return curves_frame(self.curves)
+        return to_frame(curves_frame(self.curves))
 
     def plot(
         self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH

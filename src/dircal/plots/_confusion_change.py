@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import Block, Predictions
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import check_map, probabilities_of
 from dircal.plots._heat_map import (
     LEGIBLE,
@@ -56,7 +57,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
     -----
     Rows are true classes, columns predicted ones: the most probable, and the first of equals. For
     more than 16 classes the cells hold no numbers, and the largest changes are listed beside the
-    heat map in a new figure. `frame` has all of them.
+    heat map in a new figure. `to_frame` has all of them.
 
     **When not to use it.** It sees decisions only; a map may repair all probabilities and change
     none of them.
@@ -67,7 +68,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
     >>> before = [[0.6, 0.4], [0.6, 0.4], [0.2, 0.8]]
     >>> after = [[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]
     >>> display = ConfusionChangeDisplay.from_predictions(["a", "b", "b"], before, after)
-    >>> display.frame()["change"]
+    >>> display.to_frame()["change"].tolist()
     [0.0, 0.0, -1.0, 1.0]
     >>> [number.get_text() for number in display.plot().numbers_]
     ['', '', '−1', '+1']
@@ -171,22 +172,24 @@ class ConfusionChangeDisplay(AbstractDisplay):
         """After minus before (k, k)."""
         return self.after - self.before
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each cell.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             True and predicted class by their full names, rows ``before`` and ``after``, and their
             difference ``change``.
         """
         k = len(self.names)
-        return make_frame(
-            true=[name for name in self.names for _ in range(k)],
-            predicted=[*self.names] * k,
-            before=self.before.ravel(),
-            after=self.after.ravel(),
-            change=self.change.ravel(),
+        return to_frame(
+            make_frame(
+                true=[name for name in self.names for _ in range(k)],
+                predicted=[*self.names] * k,
+                before=self.before.ravel(),
+                after=self.after.ravel(),
+                change=self.change.ravel(),
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
+from dircal._frames import to_frame
 from dircal._typing import FloatArray
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, check_map, classes_of, temperature_of
 from dircal.plots._names import check_chosen, names_of
 from dircal.plots._style import GAP, GREY, PALETTE, house_style, panel_axes
@@ -88,7 +89,7 @@ class CurveDisplay(AbstractDisplay):
     >>> from dircal import TemperatureScaling
     >>> from dircal.plots import CurveDisplay
     >>> scaling = TemperatureScaling().fit([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1, 1])
-    >>> frame = CurveDisplay.from_calibrator(scaling, n_grid=3, span=2.0).frame()
+    >>> frame = CurveDisplay.from_calibrator(scaling, n_grid=3, span=2.0).to_frame()
     >>> slopes = [a / b for a, b in zip(frame["after"], frame["before"]) if b != 0.0]
     >>> bool(max(slopes) - min(slopes) < 1e-9)
     True
@@ -164,12 +165,12 @@ class CurveDisplay(AbstractDisplay):
         names = names_of(known, class_names)
         return cls(curves, [names[j] for j in chosen], temperature)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each point of each curve.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``contest`` is "pair" or "many"; ``class`` is None for the mean of all; ``before`` and
             ``after`` are log-odds, ``tempered`` those after the best temperature map.
         """
@@ -185,7 +186,7 @@ class CurveDisplay(AbstractDisplay):
             "after": np.concatenate([np.append(c.mean, c.after.ravel()) for c in self.curves]),
             "tempered": np.concatenate([np.tile(each, n_classes) for each in tempered]),
         }
-        return make_frame(**columns)
+        return to_frame(make_frame(**columns))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the curves.

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn, shorten
 from dircal.plots._results import check_mapping, numbers_of
 from dircal.plots._style import PALETTE, count_on, house_style, some_axes
@@ -61,7 +62,7 @@ class HyperparameterDisplay(AbstractDisplay):
     >>> display = HyperparameterDisplay.from_values(
     ...     {"lam": [1e-3, 1e-3, 1e-2]}, grid=[1e-4, 1e-3, 1e-2]
     ... )
-    >>> display.frame()["count"]
+    >>> display.to_frame()["count"].tolist()
     [0, 2, 1]
     >>> [label.get_text() for label in display.plot().ax_.get_xticklabels()]
     ['1e-4', '0.001', '0.01']
@@ -131,18 +132,20 @@ class HyperparameterDisplay(AbstractDisplay):
             choices.append(Choices(name, tuple(values.tolist()), tuple(numbers)))
         return cls(choices)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each hyperparameter and value.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``name`` of the hyperparameter, ``value`` and ``count``.
         """
-        return make_frame(
-            name=[one.name for one in self.choices for _ in one.values],
-            value=[value for one in self.choices for value in one.values],
-            count=[count for one in self.choices for count in one.counts],
+        return to_frame(
+            make_frame(
+                name=[one.name for one in self.choices for _ in one.values],
+                value=[value for one in self.choices for value in one.values],
+                count=[count for one in self.choices for count in one.counts],
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

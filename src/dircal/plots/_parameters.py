@@ -5,8 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal.maps import CanonicalParameters
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import canonical_of, check_map, classes_of
 from dircal.plots._heat_map import (
     LEGIBLE,
@@ -50,7 +51,7 @@ class ParametersDisplay(AbstractDisplay):
     -----
     For more than 16 classes the cells hold no numbers. The colours are then those of the entries
     off the diagonal, which are far smaller than those on it; the title tells the diagonal, and the
-    largest of the others are listed beside the heat map in a new figure. `frame` has all of them.
+    largest of the others are listed beside the heat map in a new figure. `to_frame` has them all.
 
     **When not to use it.** An entry that meets no data moves nothing, however large it is:
     `explain` measures effects on rows.
@@ -61,7 +62,7 @@ class ParametersDisplay(AbstractDisplay):
     >>> from dircal.plots import ParametersDisplay
     >>> parameters = CanonicalParameters([[1.0, 0.0], [0.0, 0.5]], [0.7, 0.3])
     >>> display = ParametersDisplay.from_calibrator(parameters, class_names=["cat", "dog"])
-    >>> display.frame()["value"]
+    >>> display.to_frame()["value"].tolist()
     [1.0, 0.0, 0.7, 0.0, 0.5, 0.3]
     >>> [number.get_text() for number in display.plot().numbers_]
     ['1.00', '0.00', '0.00', '0.50', '0.70', '0.30']
@@ -108,20 +109,22 @@ class ParametersDisplay(AbstractDisplay):
             )
         return cls(parameters, names_of(classes_of(calibrator), class_names))
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each cell.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``row`` is the output class, ``column`` the input class or "c", ``value`` the entry.
         """
         k = len(self.names)
         values = np.column_stack([self.parameters.A, self.parameters.c])
-        return make_frame(
-            row=[name for name in self.names for _ in range(k + 1)],
-            column=[*self.names, "c"] * k,
-            value=values.ravel(),
+        return to_frame(
+            make_frame(
+                row=[name for name in self.names for _ in range(k + 1)],
+                column=[*self.names, "c"] * k,
+                value=values.ravel(),
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

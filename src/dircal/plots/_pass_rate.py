@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn
 from dircal.plots._results import check_mapping, shares_of
 from dircal.plots._style import colours_of, house_style, one_axes
@@ -58,8 +59,10 @@ class PassRateDisplay(AbstractDisplay):
     --------
     >>> from dircal.plots import PassRateDisplay
     >>> display = PassRateDisplay.from_pvalues({"none": [0.01, 0.2], "Dirichlet": [0.3, 0.4]})
-    >>> display.frame()
-    {'method': ['Dirichlet', 'none'], 'share': [1.0, 0.5], 'n_tests': [2, 2]}
+    >>> display.to_frame()
+          method  share  n_tests
+    0  Dirichlet    1.0        2
+    1       none    0.5        2
     >>> display.plot().ax_.get_xlabel()
     'share of 2 tests with p > 0.05'
     """
@@ -125,18 +128,20 @@ class PassRateDisplay(AbstractDisplay):
         ]
         return cls(_best_first(results), alpha)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each method, best first.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``method``, ``share`` of tests that were passed, and ``n_tests``.
         """
-        return make_frame(
-            method=[one.name for one in self.methods],
-            share=[one.share for one in self.methods],
-            n_tests=[one.n_tests for one in self.methods],
+        return to_frame(
+            make_frame(
+                method=[one.name for one in self.methods],
+                share=[one.share for one in self.methods],
+                n_tests=[one.n_tests for one in self.methods],
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference import critical_difference, friedman, rank_groups
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn
 from dircal.plots._results import check_method_names
 from dircal.plots._style import INK, house_style, one_axes, width_of
@@ -74,9 +75,9 @@ class RankDisplay(AbstractDisplay):
     >>> from dircal.plots import RankDisplay
     >>> losses = [[0.1, 0.2, 0.3], [0.2, 0.4, 0.5], [0.1, 0.3, 0.2]]
     >>> display = RankDisplay.from_values(losses, names=["Dirichlet", "temperature", "none"])
-    >>> [round(rank, 2) for rank in display.frame()["rank"]]
+    >>> [round(rank, 2) for rank in display.to_frame()["rank"]]
     [1.0, 2.33, 2.67]
-    >>> display.frame()["group"]
+    >>> display.to_frame()["group"].tolist()
     ['1', '1', '1']
     >>> display.plot().names_[0].get_text()
     'Dirichlet  1.00'
@@ -191,12 +192,12 @@ class RankDisplay(AbstractDisplay):
         """Positions of the methods that a thick bar joins."""
         return rank_groups(self.ranks, self.difference)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each method, best first.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``method``, its average ``rank``, ``group`` with the numbers of the thick bars that it
             hangs on, and in every row ``critical_difference`` and ``n_datasets``.
         """
@@ -205,12 +206,14 @@ class RankDisplay(AbstractDisplay):
         member_of = [
             " ".join(str(g + 1) for g, members in enumerate(groups) if j in members) for j in order
         ]
-        return make_frame(
-            method=[self.names[j] for j in order],
-            rank=self.ranks[order],
-            group=member_of,
-            critical_difference=[self.difference] * len(order),
-            n_datasets=[self.n_datasets] * len(order),
+        return to_frame(
+            make_frame(
+                method=[self.names[j] for j in order],
+                rank=self.ranks[order],
+                group=member_of,
+                critical_difference=[self.difference] * len(order),
+                n_datasets=[self.n_datasets] * len(order),
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

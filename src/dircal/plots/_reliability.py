@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.metrics import Binning, ConfidenceRows, Predictions, Strategy, check_bins
-from dircal.plots._base import AbstractDisplay, Frame
+from dircal.plots._base import AbstractDisplay
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
     Counts,
@@ -60,7 +61,7 @@ class ReliabilityDisplay(AbstractDisplay):
     >>> from dircal.plots import ReliabilityDisplay
     >>> y_prob = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
     >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], y_prob, n_bins=2)
-    >>> display.frame()["frequency"]
+    >>> display.to_frame()["frequency"].tolist()
     [0.75]
     >>> display.plot().ax_.get_xlabel()
     'confidence'
@@ -188,16 +189,16 @@ class ReliabilityDisplay(AbstractDisplay):
         """
         return cls(check_curve(_NAME, edges, count, mean_predicted, frequency))
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each bin that holds rows.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             The ends of the bin, its rows, mean prediction, observed frequency, their difference
             ``gap``, and the consistency band from ``low`` to ``high``.
         """
-        return curves_frame([self.curve])
+        return to_frame(curves_frame([self.curve]))
 
     def plot(
         self, ax: Any = None, *, counts: Counts = "below", gap_width: float = GAP_WIDTH

@@ -5,9 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.metrics import Predictions
-from dircal.plots._base import AbstractDisplay, Frame, lines_of_frame, make_frame
+from dircal.plots._base import AbstractDisplay, lines_of_frame, make_frame
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._results import check_mapping
 from dircal.plots._score_boxes import (
@@ -69,7 +70,7 @@ class ScoreBoxDisplay(AbstractDisplay):
     >>> from dircal.plots import ScoreBoxDisplay
     >>> y_prob = [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]]
     >>> display = ScoreBoxDisplay.from_predictions(["a", "a", "b", "b"], {"none": y_prob})
-    >>> [round(mean, 2) for mean in display.frame()["mean"]]
+    >>> [round(mean, 2) for mean in display.to_frame()["mean"]]
     [0.8, 0.2, 0.3, 0.7]
     >>> len(display.plot().axes_)
     2
@@ -161,12 +162,12 @@ class ScoreBoxDisplay(AbstractDisplay):
         )
 
     @classmethod
-    def from_frame(cls, frame: Mapping[str, Sequence[Any]]) -> Self:
-        """Take quantiles from elsewhere, as `frame` gives them.
+    def from_frame(cls, frame: Any) -> Self:
+        """Take quantiles from elsewhere, as `to_frame` gives them.
 
         Parameters
         ----------
-        frame : dict of lists
+        frame : data frame, or dict of lists
             The columns ``method``, ``true``, ``predicted``, ``n``, ``smallest``, ``q05``,
             ``q25``, ``q50``, ``q75``, ``q95``, ``largest``, ``mean`` and ``sd``, a row for each
             box.
@@ -182,27 +183,29 @@ class ScoreBoxDisplay(AbstractDisplay):
         classes = list(dict.fromkeys(names))
         return cls([box_from_row(row, classes) for row in rows])
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each box.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``method``, ``true`` and ``predicted`` class by their full names, rows ``n``, the
             ``smallest`` value, quantiles from ``q05`` to ``q95``, the ``largest`` value, ``mean``
             and ``sd``.
         """
         quantiles = np.array([box.quantiles for box in self.boxes])
-        return make_frame(
-            method=[box.method for box in self.boxes],
-            true=[box.true for box in self.boxes],
-            predicted=[box.predicted for box in self.boxes],
-            n=[box.n for box in self.boxes],
-            smallest=[min([*box.circles, box.quantiles[0]]) for box in self.boxes],
-            **{name: quantiles[:, i] for i, name in enumerate(QUANTILE_COLUMNS)},
-            largest=[max([*box.circles, box.quantiles[-1]]) for box in self.boxes],
-            mean=[box.mean for box in self.boxes],
-            sd=[box.sd for box in self.boxes],
+        return to_frame(
+            make_frame(
+                method=[box.method for box in self.boxes],
+                true=[box.true for box in self.boxes],
+                predicted=[box.predicted for box in self.boxes],
+                n=[box.n for box in self.boxes],
+                smallest=[min([*box.circles, box.quantiles[0]]) for box in self.boxes],
+                **{name: quantiles[:, i] for i, name in enumerate(QUANTILE_COLUMNS)},
+                largest=[max([*box.circles, box.quantiles[-1]]) for box in self.boxes],
+                mean=[box.mean for box in self.boxes],
+                sd=[box.sd for box in self.boxes],
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:

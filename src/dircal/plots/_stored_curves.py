@@ -1,6 +1,5 @@
 """Reliability curves from bins that were counted elsewhere."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def check_curve(
     )
 
 
-def curves_from_frame(frame: Mapping[str, Sequence[Any]]) -> dict[str, list[Curve]]:
+def curves_from_frame(frame: Any) -> dict[str, list[Curve]]:
     """Curves of each method, from bins in a table as `curves_frame` makes it."""
     bins: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
     for method, curve, *numbers in lines_of_frame(frame, _COLUMNS, "another display"):

@@ -1,0 +1,166 @@
+r"""Class frequencies of unlabelled rows, from calibrated probabilities.
+
+Under label shift rows of a class look as they did, and only the frequencies of the classes change,
+from :math:`\pi` to :math:`\rho`. With calibrated probabilities :math:`p_i` of row i the likelihood
+of new frequencies is (Saerens, Latinne and Decaestecker, 2002)
+
+.. math:: L(\rho) = \prod_i \sum_j \rho_j p_{ij} / \pi_j,
+
+and EM finds its largest value. Here :math:`\rho` has a Dirichlet prior around the old frequencies,
+:math:`\mathrm{Dir}(c \pi)`, and the mean of the posterior is taken, by variational Bayes (Attias,
+2000): EM with digamma functions for logarithms. How far frequencies may move, c, is the one with
+the largest evidence, of which variational Bayes gives a bound. Many new rows and a large shift lead
+to a small c and to EM; where nothing has shifted c is large and the frequencies stay.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma, expit, gammaln, logit, ndtri
+from scipy.stats import chi2
+
+from dircal._typing import FloatArray
+
+__all__ = [
+    "ClassFrequencies",
+    "estimate_frequencies",
+    "mixture_pvalue",
+    "no_shift_pvalue",
+]
+
+# Concentrations to choose from, for each class: from a prior that hardly moves to a sparse one.
+_LARGEST_CONCENTRATION = 1e4
+_SMALLEST_CONCENTRATION = 0.03
+_N_CONCENTRATIONS = 16
+# Expected counts have converged when none changes by more than this part of the rows.
+_TOLERANCE = 1e-8
+_ROUNDS = 500
+# Below this the variance of a statistic is that of rounding.
+_NO_VARIANCE = 1e-20
+# Classes that the old rows lack have been seen half a time (Jeffreys' prior).
+_UNSEEN = 0.5
+
+
+@dataclass(frozen=True)
+class ClassFrequencies:
+    """Posterior mean (k,) of the frequencies, their covariance (k, k), and the concentration c."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    concentration: float
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Ends (k,) of normal intervals, on the scale of log-odds where they stay inside by far.
+
+        Next to zero or one, where log-odds know no bounds, they are cut off instead.
+        """
+        spread = np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
+        half = float(ndtri(0.5 + 0.5 * level)) * spread
+        low, high = np.maximum(self.mean - half, 0.0), np.minimum(self.mean + half, 1.0)
+        inside = (low > 0.0) & (high < 1.0)
+        mean = self.mean[inside]
+        of_odds = half[inside] / (mean * (1.0 - mean))
+        low[inside], high[inside] = expit(logit(mean) - of_odds), expit(logit(mean) + of_odds)
+        return low, high
+
+
+def estimate_frequencies(proba: FloatArray, old: FloatArray) -> ClassFrequencies:
+    """Of rows with calibrated probabilities (n, k), which were learned with frequencies (k,)."""
+    ratios = proba / old
+    # Rows of the same scale whatever the ratios: only their directions count.
+    ratios /= ratios.max(axis=1, keepdims=True)
+    k = len(old)
+    grid = np.geomspace(_LARGEST_CONCENTRATION * k, _SMALLEST_CONCENTRATION * k, _N_CONCENTRATIONS)
+    counts = len(proba) * old
+    best = (-np.inf, counts, float(grid[0]))
+    # From the narrowest prior on, each starts where the last one ended.
+    for concentration in grid.tolist():
+        counts, bound = _fit_counts(ratios, concentration * old, counts)
+        if bound > best[0]:
+            best = bound, counts, concentration
+    _, counts, concentration = best
+    mean = (counts + concentration * old) / (len(proba) + concentration)
+    return ClassFrequencies(mean, _covariance(ratios, mean), concentration)
+
+
+def _fit_counts(
+    ratios: FloatArray, prior: FloatArray, counts: FloatArray
+) -> tuple[FloatArray, float]:
+    """Expected counts (k,) of the classes, and the bound of the logarithm of the evidence."""
+    n, total = len(ratios), float(prior.sum())
+    for _ in range(_ROUNDS):
+        log_mean = digamma(prior + counts) - digamma(total + n)
+        sums, last = ratios @ np.exp(log_mean), counts
+        counts = np.exp(log_mean) * ((1.0 / sums) @ ratios)
+        if np.abs(counts - last).max() <= _TOLERANCE * n:
+            break
+    after = prior + counts
+    log_mean_after = digamma(after) - digamma(total + n)
+    bound = float(np.log(sums).sum() + gammaln(total) - gammaln(total + n))
+    bound += float(np.sum(gammaln(after) - gammaln(prior) - counts * log_mean_after))
+    return counts, bound
+
+
+def _covariance(ratios: FloatArray, mean: FloatArray) -> FloatArray:
+    """From the curvature of the likelihood, among frequencies that sum to one.
+
+    That of the prior is left out: its width was learned from the same rows, and where it is narrow
+    by mistake intervals would be so, too.
+    """
+    relative = ratios / (ratios @ mean)[:, None]
+    inverse = np.linalg.pinv(relative.T @ relative, hermitian=True)
+    pulled = inverse.sum(axis=1)
+    covariance: FloatArray = inverse - np.outer(pulled, pulled) / pulled.sum()
+    return covariance
+
+
+def no_shift_pvalue(proba: FloatArray, old: FloatArray, n_old: float) -> float:
+    r"""Of the hypothesis that rows (n, k) have the old frequencies, which come from ``n_old`` rows.
+
+    The score of the likelihood at the old frequencies is the difference d of the mean probability
+    and them. The statistic is :math:`\sum_j d_j^2 / \pi_j`, whose distribution is that of a
+    weighted sum of chi-squares: one chi-square with the same first two moments stands for it
+    (Satterthwaite, 1946), which needs no inverse of a covariance where classes outnumber rows.
+    """
+    difference = (proba.mean(axis=0) - old) / np.sqrt(old)
+    scaled = (proba - proba.mean(axis=0)) / np.sqrt(old)
+    factor = (1.0 / len(proba) + 1.0 / n_old) / max(len(proba) - 1, 1)
+    return _weighted_chi_square_pvalue(float(difference @ difference), factor * scaled.T @ scaled)
+
+
+def mixture_pvalue(
+    old_counts: FloatArray, new_counts: FloatArray, frequencies: FloatArray
+) -> float:
+    """Of the hypothesis that new rows are a mixture of the old classes, as label shift has it.
+
+    ``old_counts`` (k, m) are numbers of rows of each class in m bins, ``new_counts`` (m,) of rows
+    whose class is unknown, and ``frequencies`` (k,) were estimated for these. That they were
+    estimated from the same rows makes the test a little timid.
+    """
+    n_old = old_counts.sum(axis=1)
+    # Bins that a class was never seen in are not impossible for it.
+    smoothed = old_counts + _UNSEEN * old_counts.sum(axis=0) / old_counts.sum()
+    within = smoothed / smoothed.sum(axis=1, keepdims=True)
+    expected = frequencies @ within
+    n_new = float(new_counts.sum())
+    covariance = _multinomial(expected) / n_new
+    for share, frequency, n in zip(within, frequencies, n_old, strict=True):
+        covariance += frequency**2 * _multinomial(share) / (n + _UNSEEN)
+    scale = np.sqrt(np.maximum(expected, 1.0 / n_new))
+    difference = (new_counts / n_new - expected) / scale
+    scaled = covariance / np.outer(scale, scale)
+    return _weighted_chi_square_pvalue(float(difference @ difference), scaled)
+
+
+def _multinomial(share: FloatArray) -> FloatArray:
+    covariance: FloatArray = np.diag(share) - np.outer(share, share)
+    return covariance
+
+
+def _weighted_chi_square_pvalue(statistic: float, covariance: FloatArray) -> float:
+    """That the square of a normal vector is as large, by a chi-square with the same moments."""
+    mean = float(np.trace(covariance))
+    half_variance = float(np.sum(covariance**2))
+    if mean <= _NO_VARIANCE:
+        return 1.0 if statistic <= _NO_VARIANCE else 0.0
+    return float(chi2.sf(statistic * mean / half_variance, mean**2 / half_variance))

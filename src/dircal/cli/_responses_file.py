@@ -1,0 +1,76 @@
+"""Answers of a language model, one JSON object a line."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dircal._typing import FloatArray
+from dircal.llm import option_probabilities, sampled_probabilities, top_logprobs
+
+__all__ = ["Responses", "read_responses"]
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Probabilities (n, k) of the options, and the label of each row, None where it has none."""
+
+    proba: FloatArray
+    labels: list[str | None]
+
+
+def read_responses(path: Path, options: Sequence[str], label: str) -> Responses:
+    """Read a file; ``label`` is the key of the true option in each line.
+
+    A line holds an answer in the form of OpenAI, ``logprobs`` by token, or sampled ``answers``.
+    """
+    rows: list[FloatArray] = []
+    labels: list[str | None] = []
+    known = {option.strip().casefold(): option for option in options}
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            where = f"{str(path)!r}, line {number}"
+            found = _parsed(where, line)
+            try:
+                rows.append(_probabilities(found, options))
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error
+            labels.append(_label(where, found.get(label), known))
+    if not rows:
+        raise ValueError(f"{str(path)!r} has no lines. Write one JSON object a line.")
+    return Responses(np.concatenate(rows), labels)
+
+
+def _parsed(where: str, line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is no JSON: {error}. Write one JSON object a line.") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{where} is no JSON object. Write one JSON object a line.")
+    return found
+
+
+def _probabilities(found: dict[str, Any], options: Sequence[str]) -> FloatArray:
+    if isinstance(found.get("answers"), list):
+        return sampled_probabilities([found["answers"]], options)
+    given = found.get("logprobs")
+    tokens = given if isinstance(given, Mapping) and "choices" not in found else None
+    return option_probabilities([tokens or top_logprobs(found)], options)
+
+
+def _label(where: str, value: Any, known: Mapping[str, str]) -> str | None:
+    if value is None or value == "":
+        return None
+    option = known.get(str(value).strip().casefold())
+    if option is None:
+        raise ValueError(
+            f"{where}: the label {value!r} is none of the options {', '.join(known.values())}. "
+            "Write the option that is true."
+        )
+    return option

@@ -1,0 +1,45 @@
+"""What each row has cost, and how sure we may be of a mean of such numbers."""
+
+from dataclasses import dataclass
+
+from dircal._core.stats.confidence import StudentisedMean, interval_of, two_sided
+from dircal._typing import FloatArray
+from dircal.decide._actions import Choice, choose
+from dircal.decide._cost_table import CostTable
+from dircal.decide._rows import LabelledRows
+
+__all__ = ["Mean", "Paid", "mean_of", "paid"]
+
+# Means need no draws, but p-values go no lower than one over this.
+_SMALLEST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Paid:
+    """The actions that were chosen, and what each row (n,) has cost."""
+
+    choice: Choice
+    costs: FloatArray
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with its interval, and the p-value of its being zero."""
+
+    value: float
+    low: float
+    high: float
+    pvalue: float
+
+
+def paid(rows: LabelledRows, costs: CostTable) -> Paid:
+    """What the best actions have cost."""
+    choice = choose(rows.proba, costs.matrix)
+    return Paid(choice, costs.matrix[rows.labels, choice.best])
+
+
+def mean_of(values: FloatArray, level: float) -> Mean:
+    """The mean of values (n,) by Student's distribution, corrected for skewness."""
+    confidence = StudentisedMean(values, _SMALLEST)
+    low, high = interval_of(confidence, level)
+    return Mean(float(values.mean()), low, high, two_sided([confidence], 0.0))

@@ -1,0 +1,6 @@
+"""After the shift: adapt, recalibrate, reveal, watch, groups."""
+
+from dircal.shift._label_shift import LabelShift as LabelShift
+from dircal.shift._prior_shift import PriorShift
+
+__all__ = ["PriorShift"]

@@ -1,0 +1,320 @@
+"""New class frequencies: given, or found in rows without labels."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from dircal._typing import ArrayLike, FloatArray
+from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.maps import CalibrationMap, Diagonal, Explanation, FitRecord
+from dircal.shift._base import AbstractAdapted, chain, check_fitted_calibrator, take_columns
+from dircal.shift._label_shift import (
+    ConfidenceTable,
+    LabelShift,
+    check_frequencies,
+    find_label_shift,
+)
+from dircal.validation import LabelledScores, check_fit, check_number
+
+__all__ = ["PriorShift"]
+
+
+class PriorShift(AbstractAdapted):
+    r"""A calibrator for rows in which the classes have other frequencies.
+
+    Rows of a class look as they always did, but the classes are more frequent or rarer than they
+    were: another season, another hospital, or a training set that was balanced by hand. `adapt`
+    finds the new frequencies in rows without labels; or they are given, as ``priors``.
+
+    Parameters
+    ----------
+    calibrator : calibrator
+        A fitted one to `adapt`, or any one to `fit` first.
+    priors : dict or array of shape (n_classes,), optional
+        New frequencies of the classes, by label or in the order of ``classes_``. None finds them
+        in the rows that `adapt` is given.
+    old_priors : dict or array of shape (n_classes,), optional
+        Frequencies that the calibrated probabilities go with. None stands for those of the labels
+        that the calibrator was fitted on.
+    level : float, default=0.95
+        Of the intervals for the new frequencies.
+    classes : sequence, optional
+        For `fit`: label of each column of `X`, in any order. None stands for the ``classes`` of
+        ``calibrator``.
+
+    Attributes
+    ----------
+    calibrator_ : calibrator
+        The fitted calibrator, as it was before.
+    old_priors_ : array of shape (n_classes,)
+        Frequencies that it goes with.
+    priors_ : array of shape (n_classes,)
+        New frequencies. After `fit` without ``priors`` they are the old ones.
+    shift_ : LabelShift or None
+        What the rows say of the new frequencies: intervals (``low``, ``high``); ``pvalue``, of the
+        hypothesis that nothing has shifted; ``assumption_pvalue``, of the hypothesis that the
+        frequencies are all that has, where old rows are known. None without `adapt`.
+    classes_ : array of shape (n_classes,)
+        Labels, sorted.
+    column_classes_ : array of shape (n_classes,)
+        Label of each column of `X`.
+    map_ : CalibrationMap
+        The map of ``calibrator_`` with one more affine step. It is saved and exported like any
+        other.
+    n_features_in_ : int
+        Number of columns of `X`.
+
+    See Also
+    --------
+    recalibrate : Where some new labels are known.
+
+    Notes
+    -----
+    With :math:`\pi` the old and :math:`\rho` the new frequencies, calibrated probabilities p
+    become
+
+    .. math:: p'_j = \frac{p_j \rho_j / \pi_j}{\sum_i p_i \rho_i / \pi_i},
+
+    logits plus :math:`\ln \rho_j - \ln \pi_j`. Frequencies are estimated by variational Bayes with
+    a prior around the old ones, whose width is learned by evidence; with many rows that is EM
+    (Saerens et al., 2002). Calibrate first: what EM finds is only as good as the probabilities, and
+    a calibrator with intercepts is needed at least (Alexandari et al., 2020).
+
+    ``pvalue`` compares the mean probability in the new rows with the old frequencies.
+    ``assumption_pvalue`` compares how sure the calibrator is of the new rows with the mixture of
+    the old classes that fits best; harder rows, or rows of a class that was never seen, show there.
+
+    When not to use it: where the classes themselves look different now. Frequencies then absorb
+    what they cannot explain; look at ``assumption_pvalue``, and get labels for `recalibrate`.
+
+    References
+    ----------
+    Saerens, M., Latinne, P. and Decaestecker, C. (2002). Adjusting the outputs of a classifier to
+    new a priori probabilities: a simple procedure. Neural Computation 14.
+
+    Alexandari, A., Kundaje, A. and Shrikumar, A. (2020). Maximum likelihood with bias-corrected
+    calibration is hard-to-beat at label shift adaptation. ICML.
+
+    Examples
+    --------
+    >>> from dircal import GenerativeParameters, VectorScaling
+    >>> from dircal.shift import PriorShift
+    >>> alpha = [[3.0, 1.0], [1.0, 3.0]]
+    >>> q, y = GenerativeParameters(alpha, [0.5, 0.5]).sample(2000, random_state=0)
+    >>> calibrator = VectorScaling().fit(q, y)
+    >>> rare, _ = GenerativeParameters(alpha, [0.95, 0.05]).sample(2000, random_state=1)
+    >>> PriorShift(calibrator).adapt(rare).priors_.round(1)
+    array([0.9, 0.1])
+    >>> known = PriorShift(calibrator, priors={0: 0.99, 1: 0.01}).adapt()
+    >>> known.predict_proba([[0.5, 0.5]]).round(2)
+    array([[0.99, 0.01]])
+    """
+
+    old_priors_: FloatArray
+    priors_: FloatArray
+    shift_: LabelShift | None
+    _n_old: float | None
+    _table: ConfidenceTable | None
+
+    def __init__(
+        self,
+        calibrator: Any,
+        *,
+        priors: Mapping[Any, float] | ArrayLike | None = None,
+        old_priors: Mapping[Any, float] | ArrayLike | None = None,
+        level: float = 0.95,
+        classes: Iterable[Any] | None = None,
+    ) -> None:
+        self.calibrator = calibrator
+        self.priors = priors
+        self.old_priors = old_priors
+        self.level = level
+        self.classes = classes
+
+    def adapt(
+        self,
+        X_new: ArrayLike | None = None,
+        *,
+        X_old: ArrayLike | None = None,
+        y_old: ArrayLike | None = None,
+    ) -> Self:
+        """A fitted calibrator for new rows; this one, and the calibrator inside, stay as they are.
+
+        Parameters
+        ----------
+        X_new : array or data frame of shape (n_samples, n_classes), optional
+            Scores of new rows, without labels; not needed where ``priors`` are given.
+        X_old : array or data frame of shape (n_old, n_classes), optional
+            Scores of rows from before the shift. With them, and their labels, it is checked
+            whether the frequencies are all that has changed. Rows of `fit` need not be passed.
+        y_old : array of shape (n_old,), optional
+            Their labels, which also tell the old frequencies.
+
+        Returns
+        -------
+        adapted : PriorShift
+            A calibrator like any other, for rows like `X_new`.
+        """
+        self._check_parameters()
+        base = self._base()
+        adapted = self._start(base, X_old, y_old)
+        if X_new is not None:
+            proba = base.predict_proba(X_new)
+            adapted.priors_, adapted.shift_ = find_label_shift(
+                proba, adapted.old_priors_, adapted._n_old, adapted._table, self.level
+            )
+        elif self.priors is None:
+            raise ValueError(
+                "`X_new` is None, and so is `priors`: new frequencies are neither given nor to be "
+                "found. Pass rows without labels, or priors={label: frequency, ...}."
+            )
+        if self.priors is not None:
+            adapted.priors_ = check_frequencies("priors", self.priors, base.classes_)
+            # Files hold arrays, but no labels as keys.
+            adapted.priors = adapted.priors_
+        return adapted
+
+    def _base(self) -> AbstractCalibrator:
+        """The fitted calibrator: the one inside, or the one given."""
+        if hasattr(self, "calibrator_"):
+            return self.calibrator_
+        return check_fitted_calibrator(self.calibrator)
+
+    def _start(
+        self, base: AbstractCalibrator, X_old: ArrayLike | None, y_old: ArrayLike | None
+    ) -> Self:
+        """A fitted copy with the old frequencies, and none yet that are new."""
+        adapted: Self = clone(self)
+        take_columns(adapted, base)
+        adapted.calibrator_, adapted.shift_ = base, None
+        adapted._n_old, adapted._table = (
+            getattr(self, "_n_old", None),
+            getattr(self, "_table", None),
+        )
+        if (X_old is None) != (y_old is None):
+            which = ("X_old", "y_old") if X_old is None else ("y_old", "X_old")
+            raise ValueError(
+                f"`{which[0]}` is None, but `{which[1]}` is given. Pass old rows and their labels, "
+                "or neither."
+            )
+        old: FloatArray | None = getattr(self, "old_priors_", None)
+        if y_old is not None:
+            data = check_fit(
+                X_old,
+                y_old,
+                None,
+                classes=base.column_classes_,
+                input_scale=base.map_.input_scale,
+                arguments=base._arguments,
+                order_is_known=True,
+            )
+            old, adapted._n_old, adapted._table = _known_from(base, data)
+        elif old is None and (record := _record_of(base)) is not None:
+            old, adapted._n_old = record.observed, record.n_rows
+        if self.old_priors is not None:
+            old = adapted.old_priors = check_frequencies(
+                "old_priors", self.old_priors, base.classes_
+            )
+        if old is None:
+            raise ValueError(
+                f"`old_priors` is None, and {type(base).__name__} does not remember the "
+                "frequencies of the labels it was fitted on. Pass old_priors={label: frequency, "
+                "...}, or `X_old` and `y_old`."
+            )
+        adapted.old_priors_ = adapted.priors_ = old
+        return adapted
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_number("level", self.level, above=0.0, below=1.0)
+
+    def _fit(self, data: LabelledScores) -> Fitted:
+        given: dict[str, FloatArray] = {}
+        for name in ("old_priors", "priors"):
+            if getattr(self, name) is not None:
+                given[name] = check_frequencies(name, getattr(self, name), data.classes)
+        fitted = clone(self.calibrator)._fit_checked(data)
+        observed, n_old, table = _known_from(fitted, data)
+        old = given.get("old_priors", observed)
+        return Fitted(
+            None,
+            {
+                "calibrator_": fitted,
+                "old_priors_": old,
+                "priors_": given.get("priors", old),
+                "shift_": None,
+                "_n_old": n_old,
+                "_table": table,
+            },
+        )
+
+    @property
+    def map_(self) -> CalibrationMap:  # type: ignore[override]
+        """The map of the calibrator inside, with one more affine step."""
+        if np.array_equal(self.priors_, self.old_priors_):
+            return self.calibrator_.map_
+        moved = np.log(self.priors_) - np.log(self.old_priors_)
+        return chain(self.calibrator_.map_, Diagonal(np.ones(len(moved)), moved))
+
+    def explain(self, X: ArrayLike | None = None) -> Explanation:
+        """What has happened to the frequencies, in sentences.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes), optional
+            Rows, which are checked; the same holds for all.
+
+        Returns
+        -------
+        explanation : Explanation
+            Print it to read it. What the map corrects before is told by ``calibrator_.explain``.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            self._check_scores(X)
+        known = (self.classes_, self.old_priors_, self.priors_)
+        if np.array_equal(self.priors_, self.old_priors_):
+            told = [
+                "Nothing is corrected but what `calibrator_` corrects: frequencies are the old."
+            ]
+        else:
+            nothing_asked = LabelShift(0, self.level, *known[1:], None, None, 0.0)
+            told = (self.shift_ or nothing_asked).sentences(*known)
+        why = "\n".join(f"- {sentence}" for sentence in told)
+        return Explanation(type(self).__name__, "any rows", 0.0, (), (), 0.0, None, why)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        k = len(self.classes_)
+        for name in ("old_priors_", "priors_"):
+            value = getattr(self, name)
+            if value.shape != (k,) or not (value > 0.0).all() or abs(value.sum() - 1.0) > 1e-9:
+                raise ValueError(f"`{name}` must be {k} positive frequencies that sum to one")
+
+
+def _known_from(
+    fitted: AbstractCalibrator, data: LabelledScores
+) -> tuple[FloatArray, float, ConfidenceTable]:
+    """Frequencies of the labels, how many there are, and how sure the calibrator is of them."""
+    k, weight = len(data.classes), data.sample_weight
+    counts = np.bincount(data.labels, weight, k).astype(np.float64)
+    # A class that is absent may yet come: half a row, by Jeffreys' prior.
+    smoothed = counts + 0.5 * (counts == 0.0)
+    kept = np.flatnonzero(np.ones(len(data.labels)) if weight is None else weight)
+    used = data.take(kept)
+    proba = fitted._predict_checked(used)
+    table = ConfidenceTable.of(proba, used.labels, used.sample_weight)
+    return smoothed / smoothed.sum(), float(counts.sum()), table
+
+
+def _record_of(fitted: Any) -> FitRecord | None:
+    """What a fit remembers of its rows, here or in the calibrator inside."""
+    while fitted is not None:
+        record = getattr(fitted, "_record", None)
+        if isinstance(record, FitRecord):
+            return record if (record.observed > 0.0).all() else None
+        fitted = getattr(fitted, "calibrator_", None)
+    return None

@@ -1,0 +1,61 @@
+"""``dircal adapt``."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dircal
+from dircal import GenerativeParameters
+from dircal.shift import PriorShift
+
+ANIMALS = np.array(["ant", "bee", "cow"])
+ALPHA = np.ones((3, 3)) + 1.5 * np.eye(3)
+
+
+@pytest.fixture
+def shifted(run, write_csv):
+    """A map of balanced animals, and a file of mostly cows without a label."""
+    q, y = GenerativeParameters(ALPHA, [0.34, 0.33, 0.33]).sample(2000, 0)
+    write_csv("old.csv", scores=q, labels=ANIMALS[y])
+    run("fit", "old.csv", "--label", "y", "--calibrator", "vector", "-o", "map.json")
+    q, y = GenerativeParameters(ALPHA, [0.1, 0.1, 0.8]).sample(2000, 1)
+    write_csv("new.csv", scores=q, labels=np.full(len(q), ""))
+    return q
+
+
+def test_frequencies_are_found_in_new_rows(run, shifted):
+    result = run("adapt", "map.json", "new.csv", "-o", "adapted.json")
+    assert "cow: frequency 0.33" in result.output
+    assert "Old and new frequencies differ" in result.output
+    adapted = dircal.load("adapted.json")
+    expected = PriorShift(dircal.load("map.json")).adapt(shifted)
+    assert_allclose(adapted.priors_, expected.priors_, rtol=1e-6)
+    run("apply", "adapted.json", "new.csv", "-o", "calibrated.csv")
+    assert "cow" in run("explain", "adapted.json").output
+    run("export", "adapted.json", "--to", "python", "-o", "map.py")
+
+
+def test_frequencies_are_given(run, shifted):
+    priors = "ant=0.1,bee=0.1,cow=0.8"
+    result = run("adapt", "map.json", "--priors", priors, "-o", "adapted.json", "--json")
+    document = json.loads(result.stdout)
+    assert document["priors"] == [0.1, 0.1, 0.8]
+    assert document["rows"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Name PREDICTIONS to find the new frequencies in"),
+        (["--priors", "ant=0.5,bee"], "--priors: 'bee' is no frequency"),
+        (["--priors", "ant=0.5,bee=0.5"], "`priors` lacks the label 'cow'"),
+        (["--priors", "ant=0.5,bee=0.3,cow=0.3"], "`priors` must sum to one"),
+        (["--priors", "ant=0.5,bee=0.3,emu=0.2"], "names the label 'emu'"),
+        (["none.csv"], "none.csv"),
+    ],
+)
+def test_bad_input(run, shifted, arguments, message):
+    result = run("adapt", "map.json", *arguments, "-o", "adapted.json", code=2)
+    assert message in result.stderr

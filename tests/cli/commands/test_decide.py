@@ -1,0 +1,112 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dircal
+from dircal.decide import CostTable, best_actions, realised_cost, savings
+
+COSTS = {"ant": {"shoo": 0, "eat": 9}, "bee": {"shoo": 2, "eat": 5}, "cow": {"shoo": 7, "eat": 0}}
+
+
+@pytest.fixture
+def costs(tmp_path):
+    text = "class,shoo,eat\nant,0,9\nbee,2,5\ncow,7,0\n"
+    (tmp_path / "costs.csv").write_text(text)
+    (tmp_path / "costs.json").write_text(json.dumps(COSTS))
+    return CostTable.from_mapping(COSTS)
+
+
+@pytest.mark.parametrize("name", ["costs.csv", "costs.json"])
+def test_actions_are_those_of_the_library(name, run, write_csv, animals, costs):
+    write_csv()
+    found = run("decide", "p.csv", "--costs", name, "--ask", 0.5, "-o", "actions.csv")
+    expected = best_actions(animals[0], costs.with_question(0.5))
+    with Path("actions.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["action"] for line in lines] == expected.actions.tolist()
+    assert_allclose([float(line["expected_cost"]) for line in lines], expected.expected_cost)
+    assert "300 rows: shoo" in found.stdout
+    assert "Expected cost" in found.stdout
+    assert "They have cost" not in found.stdout
+
+
+def test_with_a_map_and_labels_it_tells_what_was_saved(run, fitted, animals, costs):
+    options = ("--map", "map.json", "--label", "y", "--ask", 0.5, "--max-risk", 0.3)
+    found = run("decide", "p.csv", "--costs", "costs.csv", *options).stdout
+    assert "They have cost" in found
+    assert "Without the map they would have cost" in found
+    assert "Keep confidence >=" in found
+    document = json.loads(run("decide", "p.csv", "--costs", "costs.csv", *options, "--json").stdout)
+    proba, y = animals
+    after = dircal.load("map.json").predict_proba(proba)
+    table = costs.with_question(0.5)
+    paid = realised_cost(y, after, table)
+    assert_allclose(document["realised_cost"]["mean"], paid.mean)
+    assert_allclose(document["savings"]["saved"], savings(y, proba, after, table).saved)
+    assert_allclose(sum(document["actions"].values()), 1.0)
+
+
+def test_numbers_as_labels(run, tmp_path, animals):
+    proba, _ = animals
+    np.savez(tmp_path / "p.npz", probs=proba, y=np.arange(300) % 3)
+    (tmp_path / "costs.csv").write_text("class,a,b\n0,1,2\n2,3,1\n1,0,5\n")
+    found = json.loads(
+        run(
+            "decide",
+            "p.npz",
+            "--columns",
+            "probs",
+            "--label",
+            "y",
+            "--costs",
+            "costs.csv",
+            "--json",
+        ).stdout
+    )
+    table = CostTable.from_matrix([[1, 2], [0, 5], [3, 1]], classes=range(3), actions=["a", "b"])
+    assert_allclose(
+        found["realised_cost"]["mean"], realised_cost(np.arange(300) % 3, proba, table).mean
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class,shoo,eat\nant,0,9\nbee,2,5\n", "lacks|no column"),
+        ("class,shoo,eat\nant,0,9\nbee,2,5\ncow,7\n", "'cow' has 2 cells, the header 3"),
+        ("class,shoo,eat\nant,0,9\nbee,2,much\ncow,7,0\n", "'much', in the line of 'bee'"),
+        ("class,shoo\nant,0\n", "must have a header"),
+    ],
+)
+def test_bad_costs(text, message, run, fitted, tmp_path):
+    (tmp_path / "costs.csv").write_text(text)
+    found = run("decide", "p.csv", "--map", "map.json", "--costs", "costs.csv", code=2)
+    assert any(part in found.stderr for part in message.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is no JSON"),
+        ("[1, 2]", "must hold costs by class and action"),
+        ('{"ant": {"a": 1}, "bee": {"b": 1}, "cow": {"a": 1}}', "the same actions"),
+        ('{"ant": {"a": null}, "bee": {"a": 1}, "cow": {"a": 1}}', "None"),
+    ],
+)
+def test_bad_json(text, message, run, write_csv, tmp_path):
+    write_csv()
+    (tmp_path / "costs.json").write_text(text)
+    assert message in run("decide", "p.csv", "--costs", "costs.json", code=2).stderr
+
+
+def test_bad_usage(run, write_csv, costs):
+    write_csv()
+    found = run("decide", "p.csv", "--costs", "costs.csv", "--max-risk", 0.1, code=2)
+    assert "--max-risk needs --label" in found.stderr
+    assert "no such file" in run("decide", "p.csv", "--costs", "none.csv", code=2).stderr.lower()
+    found = run("decide", "p.csv", "--costs", "costs.csv", "-o", "p.csv", "--force", code=2)
+    assert "is the input" in found.stderr
