@@ -1,6 +1,8 @@
 """After the shift: adapt, recalibrate, reveal, watch, groups."""
 
+from dircal.shift._alarm import Alarm as Alarm
+from dircal.shift._calibration_monitor import CalibrationMonitor
 from dircal.shift._label_shift import LabelShift as LabelShift
 from dircal.shift._prior_shift import PriorShift
 
-__all__ = ["PriorShift"]
+__all__ = ["CalibrationMonitor", "PriorShift"]
