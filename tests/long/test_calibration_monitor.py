@@ -1,4 +1,4 @@
-"""Calibrated streams raise an alarm no more often than the level says, peeked at after every row."""
+"""Calibrated streams raise false alarms no more often than the level says, at every row."""
 
 import numpy as np
 import pytest

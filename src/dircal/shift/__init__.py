@@ -4,5 +4,7 @@ from dircal.shift._alarm import Alarm as Alarm
 from dircal.shift._calibration_monitor import CalibrationMonitor
 from dircal.shift._label_shift import LabelShift as LabelShift
 from dircal.shift._prior_shift import PriorShift
+from dircal.shift._recalibrate import recalibrate
+from dircal.shift._recalibrated import RecalibratedCalibrator
 
-__all__ = ["CalibrationMonitor", "PriorShift"]
+__all__ = ["CalibrationMonitor", "PriorShift", "RecalibratedCalibrator", "recalibrate"]
