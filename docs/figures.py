@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import softmax
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
@@ -24,6 +25,7 @@ from dircal import (
 )
 from dircal.decide import CostTable
 from dircal.metrics import log_loss
+from dircal.shift import CalibrationMonitor
 
 
 @cache
@@ -118,6 +120,16 @@ def hyperparameter() -> Any:
     return plots.HyperparameterDisplay.from_values({"lam": 10.0**chosen}, grid=grid)
 
 
+def monitor() -> Any:
+    """A stream that is too sure from row 4000 on."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), size=6000)
+    y = (proba.cumsum(axis=1) > rng.random((6000, 1))).argmax(axis=1)
+    proba[4000:] = softmax(1.5 * np.log(proba[4000:]), axis=1)
+    watched = CalibrationMonitor(classes=range(3)).update(proba, y)
+    return plots.MonitorDisplay.from_monitor(watched)
+
+
 def rank() -> Any:
     """Four methods in twenty small worlds."""
     names, losses, _ = many_worlds()
@@ -152,6 +164,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "rank": rank,
     "pass_rate": lambda: plots.PassRateDisplay.from_pvalues(many_worlds()[2]),
     "hyperparameter": hyperparameter,
+    "monitor": monitor,
 }
 
 

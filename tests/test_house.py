@@ -32,8 +32,9 @@ HELD = {
     "estimator": GaussianNB(),
     "param_grid": {"clip": [1e-3, 1e-6, "learned"]},
 }
-# Published names that siblings may know: the calibrator by default, and the style of all pictures.
-KNOWN_TO_SIBLINGS = {"AutoCalibrator", "house_style"}
+# Published names that siblings may know: the calibrator by default, what a function of the room
+# returns, and the style of all pictures.
+KNOWN_TO_SIBLINGS = {"AutoCalibrator", "RecalibratedCalibrator", "house_style"}
 OF_SEVERAL_MODULES = {
     "calibrators/test_chunks.py",
     "cli/test_bad_input.py",

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator, calibrators
 from dircal.exceptions import GridEdgeWarning
 from dircal.llm import LabelCalibrator
-from dircal.shift import PriorShift
+from dircal.shift import PriorShift, RecalibratedCalibrator
 
 VARIANTS = {
     "BayesianDirichletCalibrator": [{"prior": "fixed"}],
@@ -99,7 +99,8 @@ SILENT_FOR = dict.fromkeys(NOT_FOR_SEARCHES, goes_by_folds) | {
     # The checks feed all there is to feed; of variants they see the name only.
     "test_checks_of_scikit_learn": is_variant,
     "test_iterations_are_counted": lambda calibrator: (
-        not hasattr(innermost(calibrator), "max_iter") or isinstance(calibrator, PriorShift)
+        not hasattr(innermost(calibrator), "max_iter")
+        or isinstance(calibrator, PriorShift | RecalibratedCalibrator)
     ),
     "test_single_precision_where_the_map_is_undecided": has_edges,
     # The logistic ones read both columns.
@@ -158,6 +159,8 @@ def many_classes():
     yield pytest.param(LabelCalibrator(), id="LabelCalibrator")
     shifted = PriorShift(calibrators.TemperatureScaling())
     yield pytest.param(shifted, id="PriorShift")
+    moved = RecalibratedCalibrator(calibrators.TemperatureScaling())
+    yield pytest.param(moved, id="RecalibratedCalibrator")
     yield pytest.param(AutoCalibrator(), id="AutoCalibrator")
     yield pytest.param(AutoCalibrator(cv=2), id="AutoCalibrator-folds")
 

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from dircal import AutoCalibrator, CalibratorCV, IdentityCalibrator, OneVsRestCalibrator
 from dircal.exceptions import ConvergenceWarning
 from dircal.llm import LabelCalibrator
+from dircal.shift import RecalibratedCalibrator
 
 # Two fits of one convex problem end this close in their probabilities: each is within 1e-12 of
 # the optimum in the mean loss, so within about 1e-6 in a probability.
@@ -48,7 +49,7 @@ def assert_on_simplex(proba, shape):
 def counts_rows(calibrator):
     """Whether the sum of the weights counts as a number of rows: twice of it is other advice."""
     inner = getattr(calibrator, "calibrator", calibrator)
-    return type(inner).__name__ in (
+    return isinstance(calibrator, RecalibratedCalibrator) or type(inner).__name__ in (
         "AutoCalibrator",
         "BayesianDirichletCalibrator",
         "LabelCalibrator",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dircal import DirichletCalibrator, LinearParameters, plots
+from dircal.shift import CalibrationMonitor
 
 
 def make_display(name, problem, k, class_names=None):
@@ -33,6 +34,9 @@ def make_display(name, problem, k, class_names=None):
         "CurveDisplay": lambda: cls.from_calibrator(parameters, class_names=names),
         "HyperparameterDisplay": lambda: cls.from_values(
             {method: [1e-3, 1e-2, 1e-2] for method in methods[:4]}
+        ),
+        "MonitorDisplay": lambda: cls.from_monitor(
+            CalibrationMonitor(classes=range(k)).update(proba, y)
         ),
         "ParametersDisplay": lambda: cls.from_calibrator(parameters, class_names=names),
         "PassRateDisplay": lambda: cls.from_pvalues(dict(zip(methods, values.T, strict=True))),

@@ -21,6 +21,7 @@ SUMMARIES = {
     "decide": "Take the action of least expected cost for each row of a file.",
     "llm": "Calibrate the labels that a language model gives.",
     "adapt": "Adapt a fitted map to rows with other class frequencies.",
+    "monitor": "Watch a stream of predictions and labels, and raise an alarm.",
     "export": "Take a fitted map to ONNX, PyTorch or plain Python.",
     "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
 }
@@ -29,7 +30,7 @@ SUMMARIES = {
 _EPILOG = """\b
 Exit codes:
   0  done
-  1  a gate of --fail-if has failed
+  1  a gate of --fail-if has failed, or a monitor has raised an alarm
   2  bad input or usage, or stopped: one line on stderr, and no file was
      written unless that line names it
 

@@ -13,6 +13,7 @@ from dircal.plots._cost_coverage import CostCoverageDisplay
 from dircal.plots._curve import CurveDisplay
 from dircal.plots._fitted_maps import canonical_of as canonical_of
 from dircal.plots._hyperparameter import HyperparameterDisplay
+from dircal.plots._monitor import MonitorDisplay
 from dircal.plots._names import names_of as names_of
 from dircal.plots._parameters import ParametersDisplay
 from dircal.plots._pass_rate import PassRateDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "CostCoverageDisplay",
     "CurveDisplay",
     "HyperparameterDisplay",
+    "MonitorDisplay",
     "ParametersDisplay",
     "PassRateDisplay",
     "RankDisplay",

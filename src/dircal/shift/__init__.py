@@ -1,6 +1,10 @@
 """After the shift: adapt, recalibrate, reveal, watch, groups."""
 
+from dircal.shift._alarm import Alarm as Alarm
+from dircal.shift._calibration_monitor import CalibrationMonitor
 from dircal.shift._label_shift import LabelShift as LabelShift
 from dircal.shift._prior_shift import PriorShift
+from dircal.shift._recalibrate import recalibrate
+from dircal.shift._recalibrated import RecalibratedCalibrator
 
-__all__ = ["PriorShift"]
+__all__ = ["CalibrationMonitor", "PriorShift", "RecalibratedCalibrator", "recalibrate"]

@@ -1,0 +1,149 @@
+"""``dircal monitor``: watch a stream of predictions and labels, and exit with 1 on an alarm."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dircal.cli._errors import GATE_FAILED
+from dircal.cli._options import FILE, common_options, predictions_options
+from dircal.cli._output import print_json, print_lines
+
+if TYPE_CHECKING:
+    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.shift import CalibrationMonitor
+
+__all__ = ["command"]
+
+_BARS = "▁▂▃▄▅▆▇█"
+# As wide as a line of text.
+_POINTS = 60
+# Alarms told in words, where there are groups.
+_TOLD = 5
+
+
+@click.command(epilog="Example: dircal monitor stream.csv --label y --state state.json")
+@predictions_options
+@click.option(
+    "--state",
+    type=FILE,
+    help="Where to keep what was seen: written after every batch, and read by the next call, which "
+    "goes on behind the last row.",
+)
+@click.option("--map", "map_file", type=FILE, help="Calibrate the scores with this map first.")
+@click.option("--time", metavar="NAME", help="Column with times, in their order.")
+@click.option("--group", metavar="NAME", help="Column that tells streams apart.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Probability of an alarm, ever, if nothing is wrong.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=1_000,
+    show_default=True,
+    help="Rows after which the state is written.",
+)
+@common_options
+@click.pass_context
+def command(
+    context: click.Context,
+    source: "PredictionsFile",
+    state: Path | None,
+    map_file: Path | None,
+    time: str | None,
+    group: str | None,
+    level: float,
+    batch: int,
+    as_json: bool,
+) -> None:
+    """Watch a stream of predictions and labels, and raise an alarm.
+
+    PREDICTIONS is a file in the order of time, to which rows may be added between calls. However
+    often it is called, a stream that is calibrated raises an alarm with a probability of at most
+    --level. The exit code is 1 while there is one.
+    """
+    import dircal
+    from dircal.cli._watching import Watching, watch_file
+
+    if source.scale == "logit" and map_file is None:
+        raise ValueError("--scale logit: a monitor watches probabilities. Pass the --map for them.")
+    if state is not None:
+        from dircal._files import check_target
+
+        check_target(state)
+    calibrator = None if map_file is None else dircal.load(map_file)
+    monitor, n_new = watch_file(Watching(source, time, group, level, batch, state, calibrator))
+    if as_json:
+        print_json(_document(monitor, n_new))
+    else:
+        print_lines(_sentences(monitor, n_new))
+    if monitor.alarm_:
+        context.exit(GATE_FAILED)
+
+
+def _sentences(monitor: "CalibrationMonitor", n_new: int) -> list[str]:
+    lines = [f"{n_new:,} new rows, {monitor.n_rows_:,} in all, {len(monitor.classes)} classes."]
+    if monitor.groups_:
+        return lines + _about_groups(monitor)
+    rows, log10_e = monitor.trace_
+    if len(rows):
+        lines += ["", _sparkline(log10_e), _scale(rows, log10_e), ""]
+    if monitor.alarms_:
+        return lines + monitor.alarms_[0].sentences()
+    return [
+        *lines,
+        f"No alarm: the e-value is {monitor.e_value_:.3g}, and {1.0 / monitor.level:.3g} would be "
+        "one.",
+    ]
+
+
+def _about_groups(monitor: "CalibrationMonitor") -> list[str]:
+    alarms = sorted(monitor.alarms_, key=lambda alarm: -alarm.log10_e)
+    lines = [f"{len(alarms)} of {len(monitor.groups_)} groups have raised an alarm."]
+    for alarm in alarms[:_TOLD]:
+        lines += ["", *alarm.sentences()]
+    expected = monitor.level * len(monitor.groups_)
+    sure = ", ".join(map(str, monitor.discoveries_)) or "none"
+    return [
+        *lines,
+        "",
+        f"By chance up to {expected:.1f} of them may. With at most {monitor.level:.0%} false "
+        f"discoveries among all groups: {sure}.",
+    ]
+
+
+def _sparkline(values: Any) -> str:
+    """The e-value over time, on a logarithmic scale; in each place the largest."""
+    import numpy as np
+
+    parts = [part.max() for part in np.array_split(values, min(_POINTS, len(values)))]
+    low, high = min(parts), max(*parts, min(parts) + 1.0)
+    places = [int((part - low) / (high - low) * (len(_BARS) - 1)) for part in parts]
+    return "".join(_BARS[place] for place in places)
+
+
+def _scale(rows: Any, log10_e: Any) -> str:
+    return (
+        f"log10 of the e-value from row {rows[0]:,} to row {rows[-1]:,}: lowest "
+        f"{log10_e.min():.1f}, highest {log10_e.max():.1f}, now {log10_e[-1]:.1f}"
+    )
+
+
+def _document(monitor: "CalibrationMonitor", n_new: int) -> dict[str, Any]:
+    rows, log10_e = monitor.trace_
+    return {
+        "new_rows": n_new,
+        "rows": monitor.n_rows_,
+        "classes": monitor.classes,
+        "level": monitor.level,
+        "alarm": monitor.alarm_,
+        "e_value": monitor.e_value_,
+        "groups": monitor.groups_,
+        "alarms": [alarm.to_dict() for alarm in monitor.alarms_],
+        "discoveries": monitor.discoveries_ if monitor.groups_ else [],
+        "trace": {"rows": rows, "log10_e": log10_e},
+    }
