@@ -241,7 +241,7 @@ def test_every_display_is_documented(display):
         assert doc[section], section
     assert "When not to use it" in "\n".join(doc["Notes"])
     makers = [getattr(display, name) for name in dir(display) if name.startswith("from_")]
-    for method in (*makers, display.plot, display.frame):
+    for method in (*makers, display.plot, display.to_frame):
         signature = dict(inspect.signature(method).parameters)
         signature.pop("self", None)
         assert_documented(FunctionDoc(method), signature)
