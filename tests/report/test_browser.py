@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from dircal import AutoCalibrator, TemperatureScaling, calibration_test, compare, score_test
+
 PHONE, DESK = (400, 740), (1440, 900)
 
 
@@ -35,6 +37,25 @@ def pages(report, hostile_report, report_of_many, tmp_path_factory):
     for name, one in reports.items():
         one.to_html(folder / f"{name}.html")
     return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+@pytest.fixture(scope="session")
+def notebook(report, problem, tmp_path_factory):
+    """A page of cards, as notebooks put them one below the other."""
+    fitted = AutoCalibrator().fit(problem.proba, problem.y)
+    options = {"n_resamples": 100, "random_state": 0}
+    shown = [
+        fitted,
+        fitted.explain(),
+        calibration_test(problem.y, problem.proba, **options),
+        score_test(problem.y, problem.proba, **options),
+        compare([TemperatureScaling()], problem.proba, problem.y, **options),
+        report,
+    ]
+    cells = "".join(f"<div class=cell>{one._repr_html_()}</div>" for one in shown)
+    path = tmp_path_factory.mktemp("notebook") / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>notebook</title>{cells}")
+    return path.as_uri()
 
 
 @pytest.fixture
@@ -66,6 +87,37 @@ def visit(chromium, pages):
     for context in contexts:
         context.close()
     assert troubles == []
+
+
+def test_a_notebook_shows_cards_and_the_report_in_a_frame(chromium, notebook, report):
+    context = chromium.new_context(viewport={"width": 1000, "height": 900})
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    troubles = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(notebook)
+    assert page.title() == "notebook"
+    assert page.locator(".cell").count() == 6
+    assert page.locator(".cell > .dircal").count() == 6
+    for card in page.locator("div.dircal").all():
+        box = card.bounding_box()
+        assert box["width"] <= 1000
+        assert box["height"] > 40
+    assert page.locator("div.dircal svg").count() == 3
+    frame = page.frame_locator("iframe.dircal")
+    assert frame.locator(".lead").inner_text() == report.summary.verdict.sentence
+    # The script of the page runs inside, and nothing of it is seen outside.
+    frame.locator(".classes thead button").first.click()
+    assert page.locator(".lead").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+    context.close()
+    assert troubles == []
+
+
+def test_a_pdf_is_printed_by_the_browser(chromium, report, tmp_path):
+    report.to_pdf(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
 def column(page, n, table=0):

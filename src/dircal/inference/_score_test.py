@@ -12,6 +12,7 @@ from dircal._core.stats.score import adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._show import html_of_score_test, show_pvalue
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Predictions
 from dircal.validation import check_integer, check_number, check_random_state
@@ -75,8 +76,11 @@ class ScoreTest:
         return (
             f"<ScoreTest: statistic {self.statistic:.4g} on {self.n_samples:,} rows; a calibrated "
             f"model would have about {self.null_sample.mean():.4g} ({self.freedom} parameters, "
-            f"{self.family}); p-value {self.pvalue:.2g}, {found}>"
+            f"{self.family}); p-value {show_pvalue(self.pvalue, len(self.null_sample))}, {found}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_score_test(self)
 
 
 def score_test(

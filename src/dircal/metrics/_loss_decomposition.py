@@ -12,6 +12,7 @@ from dircal._progress import Progress
 from dircal._typing import ArrayLike
 from dircal.exceptions import warn
 from dircal.metrics._predictions import Predictions
+from dircal.metrics._show import html_of_decomposition
 from dircal.selection import (
     check_calibrator,
     check_cv,
@@ -61,6 +62,9 @@ class LossDecomposition:
             f"{self.calibration:.4g} (standard error {self.standard_error:.2g}) + refinement "
             f"{self.refinement:.4g}, on {self.n_samples:,} rows>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_decomposition(self)
 
 
 def loss_decomposition(

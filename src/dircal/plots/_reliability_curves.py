@@ -259,7 +259,7 @@ def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) 
         zorder=3,
         label="range by chance",
     )
-    band.set_alpha(np.tile(fade(curve.count[used]), 3))
+    band.set_alpha(np.tile(fade(curve.count[used]), 3).tolist())
     ax.add_collection(band)
     return band
 
