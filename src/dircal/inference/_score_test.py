@@ -156,7 +156,7 @@ def score_test(
     >>> alpha = [[3.0, 2.0, 2.0], [2.0, 3.0, 2.0], [2.0, 2.0, 3.0]]
     >>> q, y = GenerativeParameters(alpha, [0.5, 0.25, 0.25]).sample(1000, random_state=0)
     >>> score_test(y, q, random_state=0)
-    <ScoreTest: statistic ... p-value 0.001, a map would help: 0, ...>
+    <ScoreTest: statistic ... p-value ≤ 0.001, a map would help: 0, ...>
     """
     check_integer("n_resamples", n_resamples, at_least=100)
     check_number("alpha", alpha, above=0.0, below=1.0)

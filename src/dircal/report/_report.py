@@ -53,7 +53,7 @@ class Report:
     >>> report = Report.from_predictions(y, q, calibrators=TemperatureScaling())
     >>> report
     <Report: The probabilities are off: on 500 rows the model says ...
-      Use TemperatureScaling: ...>
+      TemperatureScaling makes no clear difference. ...>
     >>> report.to_html()[:15]
     '<!DOCTYPE html>'
     """
