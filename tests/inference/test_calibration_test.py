@@ -133,7 +133,7 @@ def test_the_words(calibrated, make_problem):
     assert "no evidence of miscalibration>" in text
     bad = make_problem(0, n=500, k=4)
     text = repr(calibration_test(bad.y, bad.proba, n_resamples=1000, random_state=0))
-    assert "p-value < 0.001, not calibrated>" in text
+    assert "p-value ≤ 0.001, not calibrated>" in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import json
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from scipy.special import softmax
 from dircal import (
     BayesianDirichletCalibrator,
     DirichletCalibrator,
+    IdentityCalibrator,
     MatrixScaling,
     TemperatureScaling,
     VectorScaling,
@@ -143,3 +145,19 @@ def test_certain_rows_have_finite_numbers():
         assert all(np.isfinite(effect.shift) for effect in explanation.classes)
         assert "nan" not in str(explanation)
         assert "inf" not in str(explanation)
+
+
+def test_a_few_lines_and_a_card(make_problem):
+    problem = make_problem(0, n=600)
+    labels = np.array(["<i>ant", "bee", "cow"])
+    fitted = DirichletCalibrator().fit(problem.proba, labels[problem.y])
+    explanation = fitted.explain()
+    lines = repr(explanation).splitlines()
+    assert lines[0] == explanation.heading + ":"
+    assert len(lines) <= 7
+    tree = ET.fromstring(explanation._repr_html_())
+    assert [item.text for item in tree.iter("li")] == explanation.sentences()
+    assert "<i>ant" in list(tree.itertext())
+    nothing = IdentityCalibrator().fit(problem.proba, problem.y).explain()
+    assert repr(nothing) == f"<Explanation: {nothing.why_nothing}>"
+    assert nothing.why_nothing in nothing._repr_html_()

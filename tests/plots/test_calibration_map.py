@@ -1,5 +1,6 @@
 """Where maps move points."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -9,6 +10,7 @@ from dircal import (
     CanonicalParameters,
     DirichletCalibrator,
     IsotonicCalibrator,
+    LinearParameters,
     MatrixScaling,
     OneVsRestCalibrator,
     PlattCalibrator,
@@ -138,3 +140,23 @@ def test_what_makes_no_sense():
         make("map")
     with pytest.raises(NotFittedError):
         make(DirichletCalibrator())
+
+
+def test_the_most_confused_three_are_shown_and_it_is_said():
+    W = np.eye(8)
+    W[5, 2] = W[2, 5] = 0.4
+    W[7, 2] = 0.2
+    display = CalibrationMapDisplay.from_calibrator(LinearParameters(W, np.zeros(8)))
+    assert display.positions == [2, 5, 7]
+    title = display.plot().figure_.get_suptitle()
+    assert " ".join(title.split()).endswith("the most confused three of 8 classes")
+    _, ax = plt.subplots()
+    assert display.plot(ax).ax_.get_title(loc="left").startswith("the most confused")
+
+
+def test_where_no_three_are_more_confused_the_first_are_shown():
+    same = CalibrationMapDisplay.from_calibrator(LinearParameters(2 * np.eye(8), np.zeros(8)))
+    assert same.positions == [0, 1, 2]
+    assert same.note == "the first three of 8 classes"
+    three = CalibrationMapDisplay.from_calibrator(LinearParameters(np.eye(3), np.zeros(3)))
+    assert three.note == ""

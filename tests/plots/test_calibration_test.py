@@ -26,7 +26,7 @@ def test_from_a_test(vectors):
     test = calibration_test(vectors.y, vectors.proba, n_resamples=100, random_state=0)
     display = CalibrationTestDisplay.from_test(test, n_bars=7)
     assert len(display.to_frame()["count"]) == 7
-    assert display.plot().ax_.get_title(loc="left") == "p < 0.01, 240 rows"
+    assert display.plot().ax_.get_title(loc="left") == "p ≤ 0.01, 240 rows"
     with pytest.raises(ValueError, match="`test` must be the result of `calibration_test`; got 3"):
         CalibrationTestDisplay.from_test(3)
     with pytest.raises(ValueError, match="`n_bars` must be a whole number of at least 1"):

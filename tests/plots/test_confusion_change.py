@@ -2,10 +2,12 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_hex
 from sklearn.metrics import confusion_matrix
 
 from dircal import DirichletCalibrator, TemperatureScaling
 from dircal.plots import ConfusionChangeDisplay
+from dircal.plots._style import BAD, GOOD
 
 
 def test_it_is_after_minus_before(fitted):
@@ -20,7 +22,13 @@ def test_it_is_after_minus_before(fitted):
     assert frame["predicted"][:3] == ["0", "1", "2"]
     assert frame["change"] == display.change.ravel().tolist()
     display.plot()
-    np.testing.assert_array_equal(display.image_.get_array(), display.change)
+    gain = np.where(np.eye(3), display.change, -display.change)
+    np.testing.assert_array_equal(display.image_.get_array(), gain)
+    # Colours are those of better and worse everywhere, numbers those of the change.
+    assert to_hex(display.image_.cmap(1.0)) == GOOD.lower()
+    assert to_hex(display.image_.cmap(0.0)) == BAD.lower()
+    shown = [text.get_text() for text in display.numbers_]
+    assert shown[2] == f"{display.change[0, 2]:+.0f}".replace("-", "\u2212")
     low, high = display.image_.get_clim()
     assert -low == high == np.abs(display.change).max()
     right = int(np.trace(display.change))

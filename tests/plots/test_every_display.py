@@ -89,6 +89,15 @@ def test_it_can_be_read_at_any_number_of_classes(name, k, display_of):
 
 
 @each
+def test_a_new_figure_has_a_title_that_says_what_it_is(name, display_of):
+    display = display_of(name).plot()
+    assert " ".join(display.figure_.get_suptitle().split()).startswith(display.title)
+    figure, ax = plt.subplots()
+    display.plot(ax)
+    assert figure.get_suptitle() == "", "figures of a user are left alone"
+
+
+@each
 def test_the_style_is_put_back(name, display_of):
     before, display = dict(mpl.rcParams), display_of(name)
     display.plot()

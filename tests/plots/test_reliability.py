@@ -118,3 +118,14 @@ def test_the_bin_without_width_is_seen():
     display = ReliabilityDisplay.from_predictions([0, 1, 1], proba, binning="paper_table").plot()
     assert display.to_frame()["lower"][-1] == display.to_frame()["upper"][-1] == 1.0
     assert display.bars_[-1].get_width() > 0.01
+
+
+def test_bars_of_few_rows_are_pale():
+    confidence = np.r_[np.full(900, 0.99), np.full(9, 0.5)]
+    display = ReliabilityDisplay.from_confidence(np.ones(909, dtype=bool), confidence).plot()
+    pale, full = [bar.get_alpha() for bar in display.bars_]
+    assert full == 1.0
+    assert pale == pytest.approx(0.25 + 0.75 * 0.1)
+    assert [gap.get_alpha() for gap in display.gaps_] == [pale, full]
+    keys = display.figure_.legends[0].get_patches()
+    assert all(key.get_alpha() is None for key in keys), "keys of the legend are not pale"

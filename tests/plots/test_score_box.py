@@ -21,7 +21,7 @@ def test_boxes_hold_quantiles_means_and_deviations(vectors):
 
 def test_a_row_for_each_true_class_and_a_column_for_each_method(vectors):
     display = ScoreBoxDisplay.from_predictions(
-        vectors.y, {"raw": vectors.proba, "turned": vectors.proba[:, ::-1]}
+        vectors.y, {"raw": vectors.proba, "turned": vectors.proba[:, ::-1]}, max_panels=8
     ).plot()
     assert len(display.axes_) == 8
     assert [ax.get_title(loc="left") for ax in display.axes_[:3]] == ["raw", "turned", ""]
@@ -92,3 +92,17 @@ def test_quantiles_from_elsewhere(vectors):
     del columns["sd"]
     with pytest.raises(ValueError, match="'sd' is missing"):
         ScoreBoxDisplay.from_frame(columns)
+
+
+def test_there_are_four_panels_unless_more_are_asked_for(make_problem):
+    problem = make_problem(0, n=600, k=8)
+    methods = {"raw": problem.proba, "turned": problem.proba[:, ::-1]}
+    said = np.array([problem.proba[problem.y == j, j].mean() for j in range(8)])
+    for n_methods in (1, 2):
+        given = dict([*methods.items()][:n_methods])
+        display = ScoreBoxDisplay.from_predictions(problem.y, given).plot()
+        assert len(display.axes_) == 4
+        worst = [str(j) for j in np.argsort(said)[: 4 // n_methods]]
+        assert list(dict.fromkeys(display.to_frame()["true"])) == worst
+    one = ScoreBoxDisplay.from_predictions(problem.y, methods, max_panels=1)
+    assert len(one.plot().axes_) == 2

@@ -7,7 +7,9 @@ import shutil
 
 import pytest
 
-PHONE, DESK = (360, 740), (1440, 900)
+from dircal import AutoCalibrator, TemperatureScaling, calibration_test, compare, score_test
+
+PHONE, DESK = (400, 740), (1440, 900)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +37,25 @@ def pages(report, hostile_report, report_of_many, tmp_path_factory):
     for name, one in reports.items():
         one.to_html(folder / f"{name}.html")
     return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+@pytest.fixture(scope="session")
+def notebook(report, problem, tmp_path_factory):
+    """A page of cards, as notebooks put them one below the other."""
+    fitted = AutoCalibrator().fit(problem.proba, problem.y)
+    options = {"n_resamples": 100, "random_state": 0}
+    shown = [
+        fitted,
+        fitted.explain(),
+        calibration_test(problem.y, problem.proba, **options),
+        score_test(problem.y, problem.proba, **options),
+        compare([TemperatureScaling()], problem.proba, problem.y, **options),
+        report,
+    ]
+    cells = "".join(f"<div class=cell>{one._repr_html_()}</div>" for one in shown)
+    path = tmp_path_factory.mktemp("notebook") / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>notebook</title>{cells}")
+    return path.as_uri()
 
 
 @pytest.fixture
@@ -68,9 +89,43 @@ def visit(chromium, pages):
     assert troubles == []
 
 
-def column(page, n):
-    return page.eval_on_selector_all(
-        ".classes tbody tr", f"rows => rows.map(row => row.cells[{n}].dataset.value)"
+def test_a_notebook_shows_cards_and_the_report_in_a_frame(chromium, notebook, report):
+    context = chromium.new_context(viewport={"width": 1000, "height": 900})
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    troubles = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(notebook)
+    assert page.title() == "notebook"
+    assert page.locator(".cell").count() == 6
+    assert page.locator(".cell > .dircal").count() == 6
+    for card in page.locator("div.dircal").all():
+        box = card.bounding_box()
+        assert box["width"] <= 1000
+        assert box["height"] > 40
+    assert page.locator("div.dircal svg").count() == 3
+    frame = page.frame_locator("iframe.dircal")
+    assert frame.locator(".lead").inner_text() == report.summary.verdict.sentence
+    # The script of the page runs inside, and nothing of it is seen outside.
+    frame.locator(".classes thead button").first.click()
+    assert page.locator(".lead").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+    context.close()
+    assert troubles == []
+
+
+def test_a_pdf_is_printed_by_the_browser(chromium, report, tmp_path):
+    report.to_pdf(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def column(page, n, table=0):
+    return (
+        page.locator(".classes")
+        .nth(table)
+        .locator("tbody tr")
+        .evaluate_all(f"rows => rows.map(row => row.cells[{n}].dataset.value)")
     )
 
 
@@ -93,10 +148,12 @@ def test_the_table_sorts_by_any_column(visit):
 
 def test_rows_without_a_value_stay_last(visit):
     page = visit("many")
-    recall = page.locator(".classes thead th").nth(7).locator("button")
+    page.locator("#classes summary").click()
+    [table] = [i for i in range(2) if "" in column(page, 7, i)]
+    recall = page.locator(".classes").nth(table).locator("thead th").nth(7).locator("button")
     for _ in range(2):
         recall.click()
-        assert column(page, 7)[-1] == ""
+        assert column(page, 7, table)[-1] == ""
 
 
 def test_a_class_can_be_picked(visit, report):
@@ -127,23 +184,61 @@ def test_the_keyboard_is_enough(visit):
     assert page.locator(".panel:visible").get_attribute("id") == "class-0"
     page.keyboard.press("ArrowDown")
     assert page.locator(".panel:visible").get_attribute("id") == "class-1"
-    diagram = page.locator("#reliability .diagram").first
+    diagram = page.locator("#verdict .diagram").first
     diagram.focus()
     page.keyboard.press("ArrowRight")
-    first = page.locator("#reliability .readout").first.inner_text()
+    first = page.locator("#verdict .readout").first.inner_text()
     page.keyboard.press("ArrowRight")
-    second = page.locator("#reliability .readout").first.inner_text()
+    second = page.locator("#verdict .readout").first.inner_text()
     assert "said" in first
     assert first != second
 
 
-def test_hovering_reads_out_bins_and_cells(visit):
+def test_hovering_reads_out_bins(visit):
     page = visit("plain")
-    page.locator("#reliability .bin").first.hover()
-    assert "observed" in page.locator("#reliability .readout").first.inner_text()
+    for section in ("#verdict", "#reliability"):
+        page.locator(f"{section} .bin").first.hover()
+        assert "observed" in page.locator(f"{section} .readout").first.inner_text()
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile", "many"])
+def test_the_first_screen_says_it_all(visit, name):
+    """Verdict, advice, checks, the map and both diagrams, without scrolling at a desk."""
+    page = visit(name)
+    inside = "e => e.getBoundingClientRect().bottom <= innerHeight"
+    # Names without end and long advice may push the rest down, but not these.
+    for part in (".lead", ".advice"):
+        assert page.locator(part).evaluate(inside)
+    if name == "plain":
+        for part in (".checks", ".choice", "#verdict .diagram"):
+            assert page.locator(part).evaluate_all(f"all => all.every({inside})")
+    drawn = page.locator("#verdict .diagram").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top])"
+    )
+    assert len(drawn) == 2
+    (_, right, top), (left, _, other_top) = drawn
+    story = page.locator(".story").evaluate("e => e.getBoundingClientRect().right")
+    assert right <= left
+    if name == "plain":
+        assert top == other_top
+    assert story <= drawn[0][0]
+
+
+def test_details_are_behind_a_fold(visit):
+    page = visit("plain")
+    assert "p ≤" not in page.locator("main").inner_text()
+    assert page.locator("#measures .points").is_hidden()
+    page.locator("#measures summary").click()
+    assert page.locator("#measures .points").is_visible()
+    assert "p ≤" in page.locator("#measures").inner_text()
+
+
+def test_a_hundred_classes_show_twenty(visit):
     page = visit("many")
-    page.locator(".heat[data-matrix=map]").hover(position={"x": 3, "y": 3})
-    assert page.locator("#map .readout").inner_text().startswith("for 0, from 0: ")
+    assert page.locator(".classes tbody tr:visible").count() == 20
+    page.locator("#classes summary").click()
+    assert page.locator(".classes tbody tr:visible").count() == 30
+    assert page.locator("#class-picker option").count() == 20
 
 
 def test_hostile_names_do_nothing_but_show(visit, hostile):
@@ -251,7 +346,11 @@ def test_the_page_prints(visit):
     page = visit("plain", scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator("nav").is_hidden()
-    assert page.locator(".panel:visible").count() == 3
+    assert page.locator(".panel:visible").count() == 4
+    assert page.locator("details:visible").count() == 0
+    assert page.locator("thead button:visible").count() == 0
+    heads = page.locator("#classes thead th").all_inner_texts()
+    assert heads[:2] == ["Class", "Rows"], "buttons do not repeat on the next sheet, text does"
     colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert colour == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")

@@ -37,8 +37,9 @@ def test_counts_of_rows_and_of_weight():
 
 
 def test_pvalues_are_not_smaller_than_the_draws_can_tell():
-    assert pvalue(0.0, 1000) == "<\u202f0.001"
-    assert pvalue(0.0, 1000, "p") == "p < 0.001"
-    assert pvalue(0.001, 1000) == "0.001"
+    assert pvalue(0.0, 1000) == "≤\u202f0.001"
+    assert pvalue(0.0, 1000, "p") == "p ≤ 0.001"
+    assert pvalue(0.001, 1000) == "≤\u202f0.001"
+    assert pvalue(0.002, 1000) == "0.002"
     assert pvalue(0.25, 1000, "p") == "p = 0.250"
     assert pvalue(None, 1000) == "\u2013"

@@ -131,4 +131,19 @@ def test_a_missing_extra_is_named(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=re.escape("pip install 'dircal[report]'")):
         report.to_html()
+    assert report._repr_html_() is None, "a notebook then shows the text"
     assert report.to_dict()["chosen"]
+
+
+def test_a_report_says_what_to_do_in_a_few_lines(report):
+    sentence, advice, *_, last = repr(report).splitlines()
+    assert sentence == f"<Report: {report.summary.verdict.sentence}"
+    assert advice.strip() == report.summary.verdict.advice
+    assert last.endswith("writes the page>")
+
+
+def test_a_report_in_a_notebook_is_closed(report):
+    [(tag, attributes)] = Elements(report._repr_html_()).found
+    assert tag == "iframe"
+    assert attributes["sandbox"] == "allow-scripts"
+    assert attributes["srcdoc"] == report.to_html()

@@ -1,8 +1,8 @@
-"""Where bars, brackets and cells lie."""
+"""Where bars and brackets lie, and how strong colours are."""
 
 import pytest
 
-from dircal.report._shapes import FRAME, LEVELS, bars, heat_cells, level_of, mini_paths
+from dircal.report._shapes import FRAME, LEVELS, bars, level_of, mini_paths
 from dircal.report._summary import Bin, Diagram
 
 DIAGRAM = Diagram(
@@ -50,9 +50,7 @@ def test_levels_have_the_sign_of_the_value(value, level):
     assert level_of(value, 0.0) == 0
 
 
-def test_equal_neighbours_are_one_cell():
-    cells = heat_cells(((1.0, 1.0, 0.0), (0.0, -1.0, 1.0)), 1.0)
-    assert {one.level: one.path for one in cells} == {
-        -LEVELS: "M1 1h1v1h-1z",
-        LEVELS: "M0 0h2v1h-2zM2 1h1v1h-1z",
-    }
+def test_bars_of_few_rows_are_pale():
+    few, many = bars(DIAGRAM)
+    assert 0.2 < few.strength < 0.3
+    assert many.strength == 1.0

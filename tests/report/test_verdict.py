@@ -7,6 +7,8 @@ import pytest
 
 from dircal import IdentityCalibrator, Report
 from dircal.exceptions import ColumnOrderWarning
+from dircal.metrics import Predictions
+from dircal.report._copies import count_copies
 from dircal.report._verdict import judge
 
 
@@ -28,13 +30,13 @@ def altered(method, pvalues=(0.5, 0.5), gap=0.0, loss=(-0.1, -0.02)):
 def verdict_of(report):
     summary = report.summary
 
-    def make(before=None, after=None, score=0.5, data=None):
+    def make(before=None, after=None, score=0.5, data=None, classes=()):
         methods = [
             altered(summary.before, **(before or {})),
             altered(summary.after, **(after or {})),
         ]
         finding = replace(summary.score, pvalue=score)
-        return judge(methods, summary.chosen, finding, data or summary.data, 0.95)
+        return judge(methods, summary.chosen, finding, classes, data or summary.data, 0.95)
 
     return make
 
@@ -47,7 +49,7 @@ def verdict_of(report):
         ({"pvalues": (0.0, 0.0), "gap": 0.005}, 0.5, "in detail", "off in detail"),
         ({"pvalues": (0.5, 0.0), "gap": 0.05}, 0.5, "in detail", "The probabilities are off: on"),
         ({"pvalues": (0.5, 0.5), "gap": 0.0}, 0.001, "in detail", "off in detail"),
-        ({"pvalues": (0.02, 0.02), "gap": 0.05}, 0.02, "none", "No fault shows"),
+        ({"pvalues": (0.02, 0.02), "gap": 0.05}, 0.02, "none", "pass the checks"),
     ],
 )
 def test_a_fault_needs_a_test_and_a_size(verdict_of, before, score, fault, words):
@@ -60,8 +62,12 @@ def test_a_fault_needs_a_test_and_a_size(verdict_of, before, score, fault, words
 @pytest.mark.parametrize(
     ("after", "effect", "words"),
     [
-        ({"loss": (-0.2, -0.1)}, "better", "no fault shows in what it gives"),
-        ({"loss": (-0.2, -0.1), "pvalues": (0.0, 0.5)}, "better", "fault with the confidence."),
+        ({"loss": (-0.2, -0.1)}, "better", "and they pass the checks."),
+        (
+            {"loss": (-0.2, -0.1), "pvalues": (0.0, 0.5)},
+            "better",
+            "although the confidence still fails the check.",
+        ),
         ({"loss": (-0.2, 0.1)}, "unclear", "makes no clear difference"),
         ({"loss": (0.1, 0.2)}, "worse", "Leave the probabilities as they are"),
     ],
@@ -75,9 +81,9 @@ def test_advice_follows_from_the_interval_of_the_change(verdict_of, after, effec
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ((0.5, 0.5), (0.5, 0.5), "no fault shows that it would have to mend"),
-        ((0.0, 0.0), (0.5, 0.5), "it takes more rows to tell whether it mends the fault"),
-        ((0.0, 0.0), (0.5, 0.0), "the tests still find fault with the class probabilities"),
+        ((0.5, 0.5), (0.5, 0.5), "No action needed: "),
+        ((0.0, 0.0), (0.5, 0.5), "Collect more rows to tell whether it helps"),
+        ((0.0, 0.0), (0.5, 0.0), "and the class probabilities still fail the check"),
     ],
 )
 def test_no_clear_difference_is_no_claim_about_the_fault(verdict_of, before, after, words):
@@ -95,14 +101,17 @@ def test_no_clear_difference_is_no_claim_about_the_fault(verdict_of, before, aft
         (20, 20, "all rows belong to 2"),
         (600, 599, "only 1 row belongs to another class than 2"),
         (600, 591, "only 9 rows belong to another class than 2"),
+        (400, 30, "400 rows are too few for 100 classes. Pass at least 500, 5 for each class."),
     ],
 )
 def test_some_rows_are_no_ground_for_advice(verdict_of, report, loss, n, n_largest, words):
-    data = replace(report.summary.data, n_scored=n, largest="2", n_largest=n_largest)
+    k = 100 if n == 400 else 4
+    data = replace(report.summary.data, n_scored=n, n_classes=k, largest="2", n_largest=n_largest)
     verdict = verdict_of(before={"pvalues": (0.0, 0.0)}, after={"loss": loss}, data=data)
     assert verdict.effect == "no grounds"
     assert verdict.advice.startswith("No recommendation: ")
     assert words in verdict.advice
+    assert {one.before for one in verdict.checks} | {one.after for one in verdict.checks} == {None}
     assert (verdict.fault == "not tested") == (n == n_largest)
     assert any("mean no more than that" in one for one in verdict.cautions) == (n == n_largest)
 
@@ -138,3 +147,82 @@ def test_columns_in_another_order_are_said_on_the_page(make_problem):
     assert (
         "another order of the columns far better: T, L, M. If" in report.summary.verdict.cautions[0]
     )
+
+
+def class_of(report, name="8", count=300.0, before=0.9, after=0.8, lost=30.0, won=0.0):
+    return replace(
+        report.summary.classes[0],
+        name=name,
+        count=count,
+        recall_before=before,
+        recall_after=after,
+        lost=lost,
+        won=won,
+    )
+
+
+def test_a_class_that_is_worse_off_is_named(verdict_of, report):
+    fallen, steady = class_of(report), class_of(report, "fox", after=0.9, lost=5.0, won=5.0)
+    verdict = verdict_of(classes=[steady, fallen])
+    assert verdict.effect == "better"
+    assert verdict.worse_off == ("8",)
+    harm = "One class is worse off: the recall falls for class 8 (90.0 % before, 80.0 % after)."
+    assert verdict.harm == harm.replace(" %", "\u202f%")
+    assert "Before you use it, decide whether the loss in class 8 is acceptable" in verdict.advice
+    [recall] = [one for one in verdict.checks if "recognised" in one.question]
+    assert (recall.before, recall.after, recall.detail) == (None, False, "less often: class 8")
+    unharmed = verdict_of(classes=[steady])
+    assert (unharmed.harm, unharmed.worse_off) == ("", ())
+    assert unharmed.checks[-1].after is True
+    several = verdict_of(classes=[class_of(report, name) for name in "abcde"])
+    assert several.harm.startswith("5 classes are worse off")
+    assert several.harm.endswith(" and 2 more.")
+
+
+@pytest.mark.parametrize(
+    ("fall", "lost", "won", "named"),
+    [
+        (0.30, 2.0, 0.0, False),  # few rows
+        (0.05, 3.0, 0.0, True),
+        (0.04, 4.0, 1.0, False),  # may be chance
+        (0.03, 30.0, 5.0, True),
+        (0.01, 300.0, 5.0, False),  # too little to matter
+        (-0.1, 0.0, 30.0, False),
+    ],
+)
+def test_a_fall_of_the_recall_needs_a_size_and_rows(verdict_of, report, fall, lost, won, named):
+    one = class_of(report, before=0.8, after=0.8 - fall, lost=lost, won=won)
+    assert (verdict_of(classes=[one]).worse_off == ("8",)) == named
+    absent = replace(one, recall_before=None, recall_after=None)
+    assert verdict_of(classes=[absent]).worse_off == ()
+
+
+def test_checks_are_passed_or_failed_by_the_tests(verdict_of):
+    verdict = verdict_of({"pvalues": (0.0, 0.5)}, {"pvalues": (0.5, 0.01), "loss": (0.1, 0.2)})
+    assert [(one.before, one.after) for one in verdict.checks] == [
+        (False, True),
+        (True, False),
+        (None, False),
+        (None, True),
+    ]
+    assert verdict_of(after={"loss": (-0.1, 0.2)}).checks[2].after is None
+
+
+def test_copies_of_rows_are_no_ground_for_advice(make_problem):
+    rows = make_problem(0, n=60)
+    y, proba = np.tile(rows.y, 10), np.tile(rows.proba, (10, 1))
+    report = Report.from_predictions(y, proba, calibrators=IdentityCalibrator(), n_resamples=100)
+    assert report.summary.data.n_copies == 540
+    assert report.summary.verdict.effect == "no grounds"
+    assert "540 of the 600 rows are copies of others" in report.summary.verdict.advice
+
+
+def test_equal_scores_of_different_rows_are_no_copies(make_problem):
+    """As those of a tree, or of a model that is certain."""
+    rng = np.random.default_rng(0)
+    leaves = rng.dirichlet(np.ones(3), 20)[rng.integers(0, 20, 1000)]
+    y = (leaves.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
+    certain = np.eye(3)[y]
+    for proba in (leaves, certain, make_problem(0, n=600).proba):
+        predictions = Predictions.check(y[: len(proba)], proba, None, range(3))
+        assert count_copies(predictions) == 0

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.data.chunks import Reader
@@ -16,6 +17,7 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Status
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
+from dircal.calibrators._show import html_of, text_of
 from dircal.exceptions import DircalWarning, warn
 from dircal.maps import AbstractStep, CalibrationMap, column_steps
 from dircal.validation import (
@@ -223,6 +225,22 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             name = kind.__name__.removeprefix("Abstract")
             raise ValueError(f"`map_` has no step of the kind {name}")
         return found
+
+    def __str__(self) -> str:
+        return text_of(self) if "classes_" in vars(self) else repr(self)
+
+    def _repr_html_inner(self) -> str:
+        """For a notebook: the diagram of scikit-learn, after a fit with what was found above it."""
+        diagram: str = estimator_html_repr(self)
+        return html_of(self, diagram) if "classes_" in vars(self) else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """The same for those that ask for all forms at once, as Jupyter does."""
+        del kwargs
+        shown = {"text/plain": str(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

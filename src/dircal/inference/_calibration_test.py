@@ -17,6 +17,7 @@ from dircal._core.stats.null_resampling import (
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._show import html_of_calibration_test, show_pvalue
 from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
@@ -68,16 +69,16 @@ class CalibrationTest:
         draws = len(self.null_sample)
         expected = float(self.null_sample.mean())
         low, high = np.quantile(self.null_sample, [0.025, 0.975])
-        if self.pvalue * draws < 0.5:
-            chance = f"p-value < {1.0 / draws:.2g}"
-        else:
-            chance = f"p-value {self.pvalue:.2g}"
+        chance = f"p-value {show_pvalue(self.pvalue, draws)}"
         verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
         return (
             f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
             f"calibrated model would have about {expected:.4g} (95 %: {low:.4g} to {high:.4g}); "
             f"{chance}, {verdict}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_calibration_test(self)
 
 
 def calibration_test(
@@ -205,7 +206,7 @@ def calibration_test_from_confidence(
     --------
     >>> from dircal import calibration_test_from_confidence
     >>> calibration_test_from_confidence([True] * 50 + [False] * 50, [0.9] * 100, random_state=0)
-    <CalibrationTest: confidence_ece 0.4 on 100 rows; ...; p-value < 0.0001, not calibrated>
+    <CalibrationTest: confidence_ece 0.4 on 100 rows; ...; p-value ≤ 0.0001, not calibrated>
     """
     check_integer("n_resamples", n_resamples, at_least=1)
     rng = check_random_state(random_state)

@@ -22,6 +22,7 @@ from dircal.inference._chosen_measure import (
 )
 from dircal.inference._draws import Draws
 from dircal.inference._resampling import difference_of, draw_together, range_of
+from dircal.inference._show import html_of_comparison
 from dircal.metrics import Predictions, Table
 from dircal.selection import (
     check_cv,
@@ -156,6 +157,9 @@ class Comparison:
                 line += f"  {show_number(row.difference):>9}  {chance}"
             lines.append(line.rstrip())
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_of_comparison(self)
 
 
 def compare(

@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_together, range_of
+from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -51,6 +52,15 @@ class ConfidenceInterval:
         return (
             f"<ConfidenceInterval: {self.measure} {estimate} on {self.n_samples:,} rows; {unbiased}"
             f"{100 * self.level:g} %: {self.low:.3g} to {self.high:.3g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of_result(
+            "Confidence interval",
+            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}",
+            None,
+            estimate=f"{self.measure} {self.estimate:.4g} on {self.n_samples:,} rows",
+            without_bias=f"{self.corrected:.4g}",
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_together
+from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
 from dircal.validation import check_number, check_random_state
 
@@ -56,6 +57,17 @@ class EquivalenceTest:
             f"<EquivalenceTest: {self.measure} {self.estimate:.4g} on {self.n_samples:,} rows; at "
             f"most {self.upper:.4g} with {100 * self.level:g} % confidence; {verdict} the margin "
             f"{self.margin:.4g} (p-value {self.pvalue:.2g})>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of_result(
+            "Equivalence test",
+            "passes: below the margin" if self.below else "fails: not shown to be below the margin",
+            self.below,
+            estimate=f"{self.measure} {self.estimate:.4g} on {self.n_samples:,} rows",
+            at_most=f"{self.upper:.4g} with {100 * self.level:g} % confidence",
+            margin=f"{self.margin:.4g}",
+            p_value=f"{self.pvalue:.2g}",
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import difference_between
+from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -50,6 +51,18 @@ class PairedComparison:
             f"<PairedComparison: {self.measure} of a less that of b {self.difference:.4g} on "
             f"{self.n_samples:,} rows; {100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}; "
             f"p-value {self.pvalue:.2g}, {verdict}>"
+        )
+
+    def _repr_html_(self) -> str:
+        found = self.pvalue < 1.0 - self.level
+        words = f"a has {'less' if self.difference < 0 else 'more'}"
+        return html_of_result(
+            "Paired comparison",
+            words if found else "no evidence of a difference",
+            None,
+            difference=f"{self.measure} of a less that of b: {self.difference:.4g}",
+            interval=f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}",
+            p_value=f"{self.pvalue:.2g} on {self.n_samples:,} rows",
         )
 
 

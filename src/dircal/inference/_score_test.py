@@ -13,6 +13,7 @@ from dircal._core.stats.score import NullScores, ScoreSums, adjust_holm, scores_
 from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._show import html_of_score_test, show_pvalue
 from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Block, Predictions, fold_together
@@ -77,8 +78,11 @@ class ScoreTest:
         return (
             f"<ScoreTest: statistic {self.statistic:.4g} on {self.n_samples:,} rows; a calibrated "
             f"model would have about {self.null_sample.mean():.4g} ({self.freedom} parameters, "
-            f"{self.family}); p-value {self.pvalue:.2g}, {found}>"
+            f"{self.family}); p-value {show_pvalue(self.pvalue, len(self.null_sample))}, {found}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_score_test(self)
 
 
 def score_test(
@@ -154,7 +158,7 @@ def score_test(
     >>> alpha = [[3.0, 2.0, 2.0], [2.0, 3.0, 2.0], [2.0, 2.0, 3.0]]
     >>> q, y = GenerativeParameters(alpha, [0.5, 0.25, 0.25]).sample(1000, random_state=0)
     >>> score_test(y, q, random_state=0)
-    <ScoreTest: statistic ... p-value 0.001, a map would help: 0, ...>
+    <ScoreTest: statistic ... p-value ≤ 0.001, a map would help: 0, ...>
     """
     check_integer("n_resamples", n_resamples, at_least=100)
     check_number("alpha", alpha, above=0.0, below=1.0)

@@ -9,6 +9,7 @@ from scipy.special import logit
 from dircal._typing import FloatArray, LabelArray
 from dircal.maps._contests import ContestEffect, about_contests, table_of_contests, told_of
 from dircal.maps._effects import Effects, shifts_of_pairs
+from dircal.maps._explanation_html import html_of
 from dircal.maps._sentences import (
     ClassEffect,
     PairEffect,
@@ -94,6 +95,11 @@ class Explanation:
     why_nothing: str = ""
     contests: tuple[ContestEffect, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """What is explained, and on which rows."""
+        return f"What {self.name} corrects, on {self.rows} ({self.n_rows:.0f} rows)"
+
     def sentences(self) -> list[str]:
         """The explanation, a sentence a line."""
         if self.comparison is None:
@@ -134,8 +140,21 @@ class Explanation:
     def __str__(self) -> str:
         if self.comparison is None:
             return self.why_nothing
-        heading = f"What {self.name} corrects, on {self.rows} ({self.n_rows:.0f} rows):"
-        return "\n".join([heading, *(f"- {s}" for s in self.sentences()), "", self.table()]).strip()
+        return "\n".join([f"{self.heading}:", *self._listed(), "", self.table()]).strip()
+
+    def __repr__(self) -> str:
+        if self.comparison is None:
+            return f"<Explanation: {self.why_nothing}>"
+        listed = self._listed()
+        more = [f"- ... {len(listed) - _SHOWN} more; print() shows them all"]
+        lines = [f"{self.heading}:", *listed[:_SHOWN], *(more if len(listed) > _SHOWN else [])]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def _listed(self) -> list[str]:
+        return [f"- {sentence}" for sentence in self.sentences()]
 
 
 def make_explanation(

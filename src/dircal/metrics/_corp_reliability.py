@@ -10,6 +10,7 @@ from dircal._core.stats.isotonic import fit_isotonic
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.metrics._curves import Over, check_over
 from dircal.metrics._predictions import Predictions
+from dircal.metrics._show import html_of_corp
 
 __all__ = ["CorpReliability", "corp_reliability"]
 
@@ -58,6 +59,9 @@ class CorpReliability:
         ]
         more = [f"... {len(names) - 6} more"] if len(names) > 6 else []
         return f"<CorpReliability: {'; '.join(shown + more)}>"
+
+    def _repr_html_(self) -> str:
+        return html_of_corp(self)
 
 
 def corp_reliability(

@@ -11,6 +11,7 @@ from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import warn
 from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
+from dircal.metrics._show import html_of_decomposition
 from dircal.metrics._together import fold_together
 from dircal.selection import (
     check_calibrator,
@@ -61,6 +62,9 @@ class LossDecomposition:
             f"{self.calibration:.4g} (standard error {self.standard_error:.2g}) + refinement "
             f"{self.refinement:.4g}, on {self.n_samples:,} rows>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_of_decomposition(self)
 
 
 def loss_decomposition(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dircal.plots._style import entitle, house_style
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -56,8 +58,11 @@ class AbstractDisplay(ABC):
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
 
-    def _keep(self, axes: "Sequence[Axes]", given: Any) -> Self:
-        """Remember the panels that were drawn, and settle the layout of a new figure."""
+    def _keep(self, axes: "Sequence[Axes]", given: Any, note: str = "") -> Self:
+        """Remember the panels that were drawn; give a new figure its title and its layout.
+
+        The ``note`` says which part of the whole is shown.
+        """
         self.axes_ = np.array(axes, dtype=object)
         self.ax_ = axes[0]
         self.figure_ = axes[0].figure
@@ -65,6 +70,8 @@ class AbstractDisplay(ABC):
             # Panels of a fixed shape find their place only in a second round; the first is this,
             # the second comes with the drawing.
             figure: Any = axes[0].figure
+            with house_style():
+                entitle(figure, f"{self.title}: {note}" if note else self.title)
             figure.get_layout_engine().execute(figure)
         return self
 

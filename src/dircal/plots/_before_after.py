@@ -75,7 +75,7 @@ class BeforeAfterDisplay(AbstractDisplay):
     (6,)
     """
 
-    title = "Before and after"
+    title = "Reliability before and after calibration"
     how_to_read = (
         "A row for each method. The first column shows whether it is right as often as it is sure, "
         "the others whether a class happens as often as it is said to. Bars on the dashed diagonal "

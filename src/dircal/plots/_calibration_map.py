@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dircal._frames import to_frame
 from dircal._typing import FloatArray
 from dircal.plots._base import AbstractDisplay, make_frame
-from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of
+from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of, most_confused
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._style import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
 from dircal.validation import check_integer, check_number
@@ -54,6 +54,8 @@ class CalibrationMapDisplay(AbstractDisplay):
         Names of the classes that are shown.
     positions : list of int
         Where each of them stands among the sorted labels.
+    note : str, default=""
+        How they were chosen; shown above the picture.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class CalibrationMapDisplay(AbstractDisplay):
     >>> from dircal.plots import CalibrationMapDisplay
     >>> parameters = CanonicalParameters([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0.5, 0.3, 0.2])
     >>> display = CalibrationMapDisplay.from_calibrator(parameters, n_grid=4)
-    >>> [round(display.to_frame()[f"after_{j}"].iloc[-1], 2) for j in range(3)]
+    >>> display.to_frame().filter(like="after").iloc[-1].round(2).tolist()
     [0.5, 0.3, 0.2]
     >>> len(display.plot().numbers_)
     12
@@ -104,12 +106,18 @@ class CalibrationMapDisplay(AbstractDisplay):
     )
 
     def __init__(
-        self, moves: Moves, matrix: FloatArray | None, names: list[str], positions: list[int]
+        self,
+        moves: Moves,
+        matrix: FloatArray | None,
+        names: list[str],
+        positions: list[int],
+        note: str = "",
     ) -> None:
         self.moves = moves
         self.matrix = matrix
         self.names = names
         self.positions = positions
+        self.note = note
 
     @classmethod
     def from_calibrator(
@@ -129,7 +137,7 @@ class CalibrationMapDisplay(AbstractDisplay):
         calibrator : fitted calibrator or parameters
             Any calibrator, or `CanonicalParameters`, `LinearParameters` or `GenerativeParameters`.
         labels : list of three labels, optional
-            The classes to show; by default the first three.
+            The classes to show; by default the three that the map takes for each other most.
         class_names : list or dict, optional
             Names to show: in the sorted order of the labels, or by label.
         n_grid : int, default=12
@@ -150,7 +158,15 @@ class CalibrationMapDisplay(AbstractDisplay):
         check_number("others", others, above=0.0, below=1.0)
         known = classes_of(calibrator)
         k, shown = len(known), min(len(known), 3)
-        chosen = list(range(shown)) if labels is None else check_chosen("labels", labels, known)
+        note = ""
+        if labels is not None:
+            chosen = check_chosen("labels", labels, known)
+        elif k > shown:
+            confused = most_confused(calibrator, k)
+            chosen = confused or list(range(shown))
+            note = f"{'the most confused' if confused else 'the first'} three of {k} classes"
+        else:
+            chosen = list(range(shown))
         if len(chosen) != shown:
             raise ValueError(
                 f"`labels` must be {shown} labels; got {len(chosen)}. Pass a corner of the picture "
@@ -174,7 +190,7 @@ class CalibrationMapDisplay(AbstractDisplay):
             block = parameters.A[np.ix_(chosen, chosen)]
             matrix = np.column_stack([block, parameters.c[chosen]])
         names = names_of(known, class_names)
-        return cls(moves, matrix, [names[j] for j in chosen], chosen)
+        return cls(moves, matrix, [names[j] for j in chosen], chosen, note)
 
     def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each point; the centre is the last.
@@ -218,7 +234,9 @@ class CalibrationMapDisplay(AbstractDisplay):
             else:
                 self._draw_curve(panel)
             self.numbers_ = [] if self.matrix is None else self._draw_matrix(panel, ax)
-        return self._keep([panel], ax)
+            if ax is not None and self.note:
+                panel.set_title(self.note)
+        return self._keep([panel], ax, self.note)
 
     def _draw_triangle(self, ax: "Axes") -> None:
         for i in range(1, 10):

@@ -209,7 +209,7 @@ class CalibrationTestDisplay(AbstractDisplay):
                 test.statistic, color=GAP, linewidth=1.8, label=f"observed {test.statistic:.4f}"
             )
             least = 1.0 / draws
-            chance = f"< {least:.2g}" if test.pvalue < 0.5 * least else f"= {test.pvalue:.2g}"
+            chance = f"≤ {least:.2g}" if test.pvalue <= least else f"= {test.pvalue:.2g}"
             name = _NAMES.get(test.measure, test.measure)
             panel.set(xlabel=name, ylabel="draws")
             count_on(panel.yaxis)

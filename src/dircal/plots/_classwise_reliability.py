@@ -191,12 +191,6 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
             artists = draw_panels(panels, self.curves, names, n_columns, counts, gap_width)
             if ax is None:
                 legend_below(panels[0], {key: several[0] for key, several in artists.items()})
-                if n < self.n_classes:
-                    panels[0].figure.suptitle(
-                        f"the {n} worst of {self.n_classes} classes",
-                        x=0.01,
-                        ha="left",
-                        fontsize=9.5,
-                    )
         vars(self).update(artists)
-        return self._keep(panels, ax)
+        note = f"the {n} worst of {self.n_classes} classes" if n < self.n_classes else ""
+        return self._keep(panels, ax, note)

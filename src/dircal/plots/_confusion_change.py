@@ -21,7 +21,7 @@ from dircal.plots._heat_map import (
     matrix_size,
 )
 from dircal.plots._names import drawn, names_of
-from dircal.plots._style import CHANGES, house_style
+from dircal.plots._style import BAD, GOOD, house_style
 
 __all__ = ["ConfusionChangeDisplay"]
 
@@ -208,11 +208,13 @@ class ConfusionChangeDisplay(AbstractDisplay):
         """
         change, k = self.change, len(self.names)
         largest = max(float(np.abs(change).max()), 1e-9)
+        # Rows that are right count for the better, all others for the worse.
+        gain = np.where(np.eye(k, dtype=bool), change, -change)
         with house_style():
             panel, beside = heat_axes(ax, k, matrix_size(k) + 1.4)
             texts = [[_signed(value) for value in row] for row in change]
             self.image_, self.numbers_ = draw_matrix(
-                panel, change, self.names, texts, cmap=CHANGES, low=-largest, high=largest
+                panel, gain, self.names, texts, cmap=_scale(), low=-largest, high=largest
             )
             label_classes(panel, self.names)
             panel.set(xlabel="predicted class", ylabel="true class")
@@ -221,7 +223,9 @@ class ConfusionChangeDisplay(AbstractDisplay):
             for spine in panel.spines.values():
                 spine.set_visible(True)
             if k > LEGIBLE:
-                panel.figure.colorbar(self.image_, ax=panel, shrink=0.6, label="rows more or fewer")
+                panel.figure.colorbar(
+                    self.image_, ax=panel, shrink=0.6, label="rows better or worse"
+                )
             if beside is not None:
                 draw_list(beside, "Largest changes: true, predicted", self._largest())
         return self._keep([panel], ax)
@@ -245,6 +249,13 @@ def _confusion(predictions: Predictions) -> FloatArray:
 def _confusion_of(k: int, block: Block) -> FloatArray:
     index = block.labels.astype(np.intp) * k + block.decisions
     return np.bincount(index, block.weight, minlength=k * k).astype(np.float64)
+
+
+def _scale() -> Any:
+    """Colours from worse through white to better."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("better", [BAD, "white", GOOD])
 
 
 def _signed(value: float) -> str:

@@ -15,9 +15,19 @@ __all__ = [
     "canonical_of",
     "check_map",
     "classes_of",
+    "most_confused",
     "probabilities_of",
     "temperature_of",
 ]
+
+
+# How sure the rows are whose images tell which classes a map confuses.
+_SURE = 0.9
+# Below this, in logarithms, all pairs exchange the same.
+_TIE = 1e-6
+_LEAST = np.finfo(np.float64).tiny
+# Beyond this the table of all pairs is too large to be made for a picture.
+_MOST_TO_COMPARE = 2_000
 
 
 def check_map(name: str, calibrator: Any) -> None:
@@ -72,6 +82,29 @@ def apply_map(calibrator: Any, q: FloatArray) -> FloatArray:
         inputs = inputs[:, 1] if calibrator.input_scale == "probability" else np.diff(inputs)[:, 0]
     image: FloatArray = calibrator.predict_proba(inputs)
     return image
+
+
+def most_confused(calibrator: Any, k: int) -> list[int] | None:
+    """Places of the three of ``k`` classes that a map takes for each other most; None for a tie.
+
+    Of rows that are rather sure of one class each, the map gives some to the others, beyond what
+    each class gives and gets on the whole: the two that exchange the most, and the third that
+    exchanges the most with them.
+    """
+    if k > _MOST_TO_COMPARE:
+        return None
+    q = np.full((k, k), (1.0 - _SURE) / (k - 1))
+    np.fill_diagonal(q, _SURE)
+    given = np.log(np.maximum(apply_map(calibrator, q), _LEAST))
+    np.fill_diagonal(given, np.nan)
+    given -= np.nanmean(given, axis=1, keepdims=True)
+    given -= np.nanmean(given, axis=0, keepdims=True)
+    exchanged = given + given.T
+    if np.nanmax(exchanged) - np.nanmin(exchanged) < _TIE:
+        return None
+    a, b = np.unravel_index(np.nanargmax(exchanged), exchanged.shape)
+    with_both = exchanged[a] + exchanged[b]
+    return sorted([int(a), int(b), int(np.nanargmax(with_both))])
 
 
 def probabilities_of(calibrator: Any, X: ArrayLike) -> FloatArray:

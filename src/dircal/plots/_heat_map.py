@@ -53,7 +53,7 @@ def draw_matrix(
     names: Sequence[str],
     texts: Sequence[Sequence[str]] | None,
     *,
-    cmap: str,
+    cmap: Any,
     low: float,
     high: float,
     left: float = -0.5,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.chances import BinChance
-from dircal._typing import FloatArray
+from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import (
     AbstractRows,
     BinRule,
@@ -37,6 +37,7 @@ __all__ = [
     "curves_of_classes",
     "draw_curve",
     "draw_panels",
+    "fade",
     "legend_below",
 ]
 
@@ -48,6 +49,8 @@ GAP_WIDTH = 0.3
 # Height of the strip of counts and of the space above it, in units of the frequency.
 _STRIP = 0.2
 _SPACE = 0.06
+# Opacity of a bar that holds next to none of the rows.
+_PALEST = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,13 @@ def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:
     return {key: [value for part in parts for value in part[key]] for key in parts[0]}
 
 
+def fade(count: ArrayLike) -> FloatArray:
+    """How opaque the bars of bins with so many rows are: what rests on few rows is pale."""
+    rows = np.asarray(count, dtype=float)
+    faded: FloatArray = _PALEST + (1.0 - _PALEST) * np.sqrt(rows / rows.max())
+    return faded
+
+
 def draw_curve(
     ax: "Axes", curve: Curve, counts: Counts, gap_width: float = GAP_WIDTH
 ) -> dict[str, Any]:
@@ -190,6 +200,11 @@ def draw_curve(
         label="gap to what was said",
         zorder=2.5,
     )
+    for opacity, bar, gap in zip(
+        fade(curve.count[used]), artists["bars_"], artists["gaps_"], strict=True
+    ):
+        bar.set_alpha(opacity)
+        gap.set_alpha(opacity)
     artists["band_"] = _draw_band(ax, curve, middle, width)
     (artists["diagonal_"],) = ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, zorder=2.2)
     artists["counts_"] = None
@@ -242,6 +257,7 @@ def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) 
         zorder=3,
         label="range by chance",
     )
+    band.set_alpha(np.tile(fade(curve.count[used]), 3).tolist())
     ax.add_collection(band)
     return band
 
@@ -285,12 +301,20 @@ def _compact(count: float) -> str:
 
 
 def legend_below(ax: "Axes", artists: dict[str, Any]) -> None:
-    """A legend under the picture, outside of every panel."""
-    shown = [artists[key] for key in ("bars_", "gaps_", "band_") if artists[key] is not None]
+    """A legend under the picture, outside of every panel; its keys are not pale."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    keys: list[Any] = [
+        Patch(facecolor=BAR, edgecolor=INK, linewidth=0.6, label=artists["bars_"].get_label()),
+        Patch(color=GAP, label=artists["gaps_"].get_label()),
+    ]
+    if artists["band_"] is not None:
+        keys.append(Line2D([], [], color=INK, linewidth=0.9, label=artists["band_"].get_label()))
     ax.figure.legend(
-        handles=shown,
+        handles=keys,
         loc="outside lower center",
-        ncols=len(shown),
+        ncols=len(keys),
         columnspacing=1.2,
         handlelength=1.6,
         handletextpad=0.6,

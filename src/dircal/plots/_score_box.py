@@ -94,7 +94,7 @@ class ScoreBoxDisplay(AbstractDisplay):
         y_prob: ArrayLike | Mapping[str, ArrayLike],
         *,
         labels: Iterable[Any] | None = None,
-        max_panels: int = 6,
+        max_panels: int = 4,
         max_boxes: int = 10,
         class_names: Sequence[str] | Mapping[Any, str] | None = None,
         classes: Iterable[Any] | None = None,
@@ -109,9 +109,10 @@ class ScoreBoxDisplay(AbstractDisplay):
             Probability of each class; or for several methods, by their names.
         labels : label or list of labels, optional
             The true classes to show, in this order; by default all, or the worst if there are many.
-        max_panels : int, default=6
-            If there are more true classes than this, and ``labels`` is not given, so many are
-            shown: those whose rows get the least probability for it from the first method.
+        max_panels : int, default=4
+            If true classes times methods are more than this, and ``labels`` is not given, fewer
+            true classes are shown, at least one: those whose rows get the least probability for
+            it from the first method.
         max_boxes : int, default=10
             If there are more classes than this, each panel has a box for the true class and for
             those that get the most probability from the first method, so many in all.
@@ -146,11 +147,11 @@ class ScoreBoxDisplay(AbstractDisplay):
                     f"`labels` must be classes that occur; no row belongs to {absent[0]!r}. "
                     "Leave it out."
                 )
-        elif len(occurring) <= max_panels or len(known) <= max_boxes:
+        elif len(occurring) * len(methods) <= max_panels:
             chosen = occurring.tolist()
         else:
             order = np.argsort(np.diag(means)[occurring], kind="stable")
-            chosen = occurring[order][:max_panels].tolist()
+            chosen = occurring[order][: max(max_panels // len(methods), 1)].tolist()
         shown = {j: classes_of_boxes(means[j], j, max_boxes) for j in chosen}
         return cls(
             [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "BAD",
     "BAR",
-    "CHANGES",
     "GAP",
+    "GOOD",
     "GREY",
     "INK",
     "MEAN",
@@ -21,6 +23,7 @@ __all__ = [
     "STRENGTHS",
     "colours_of",
     "count_on",
+    "entitle",
     "house_style",
     "new_figure",
     "one_axes",
@@ -35,13 +38,17 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7
 INK = "#222222"
 GREY = "#8A8A8A"
 BAR = "#B5D6EC"
-GAP = "#D55E00"
+# Of what is better and worse, as on the page of a report; the gap to what was said is worse.
+GOOD = "#009E73"
+BAD = "#D55E00"
+GAP = BAD
 MEAN = "#009E73"
-# Scales that also rise or fall evenly in grey: strengths, shares, and changes around zero.
-STRENGTHS = "Greens"
+# Scales that also rise or fall evenly in grey: strengths and shares.
+STRENGTHS = "Blues"
 SHARES = "Purples"
-CHANGES = "PuOr_r"
 
+# Width of a letter of a title in inches.
+_LETTER = 0.105
 # Families that have what DejaVu Sans, which comes with matplotlib, lacks. Those that are installed
 # are asked in this order.
 _FURTHER_FONTS = (
@@ -152,6 +159,12 @@ def new_figure(width: float, height: float) -> "Figure":
 
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
     return plt.figure(figsize=(width, height), layout=layout)
+
+
+def entitle(figure: "Figure", title: str) -> None:
+    """Say above the picture what it is, on as many lines as its width asks for."""
+    letters = int((figure.get_figwidth() - 0.2) / _LETTER)
+    figure.suptitle(fill(title, letters), x=0.02, ha="left", fontsize=11.0, weight="bold")
 
 
 def count_on(axis: Any) -> None:

@@ -21,6 +21,7 @@ def summarise_classes(
     count, mean_before, hits_before = _sums(before)
     _, mean_after, hits_after = _sums(after)
     total = count.sum()
+    lost, won = _exchanged(before, after)
     recalls = [
         np.divide(hits, count, out=np.full_like(count, np.nan), where=count > 0)
         for hits in (hits_before, hits_after)
@@ -36,11 +37,24 @@ def summarise_classes(
             diagrams[1][j].error,
             plain(recalls[0][j]),
             plain(recalls[1][j]),
+            float(lost[j]),
+            float(won[j]),
             diagrams[0][j],
             diagrams[1][j],
         )
         for j, name in enumerate(names)
     )
+
+
+def _exchanged(before: Predictions, after: Predictions) -> tuple[FloatArray, FloatArray]:
+    """For each class its rows that are right before only, and those that are right after only."""
+    k = before.n_classes
+    lost, won = np.zeros(k), np.zeros(k)
+    for old, new in zip(before, after, strict=True):
+        weight = np.ones(len(old.labels)) if old.weight is None else old.weight
+        lost += np.bincount(old.labels, weight * (old.hits & ~new.hits), minlength=k)
+        won += np.bincount(old.labels, weight * (new.hits & ~old.hits), minlength=k)
+    return lost, won
 
 
 def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -1,44 +1,48 @@
-"""Matrices of the page: tables with numbers for few classes, compact pictures for many."""
+"""Matrices of the page: whole for few classes, those that matter most for many."""
 
 from dataclasses import dataclass
 
-from dircal.report._shapes import Cells, heat_cells, level_of
+from dircal.report._shapes import level_of
 from dircal.report._summary import Numbers, Summary
 
 __all__ = ["LEGIBLE", "Matrix", "show_change", "show_map"]
 
 LEGIBLE = 16
-"""Classes up to which every cell has its number, as in the pictures."""
-_TOLD = 12
+"""Classes up to which a matrix is shown whole, as in the pictures."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix (k, k) or (k, k + 1) to be shown.
+    """Rows and columns of the classes at ``places`` of a matrix (k, k), perhaps with a last column.
 
-    ``levels`` are steps of colour for a table; ``cells`` the same as paths, without the diagonal
-    where it would drown the rest. ``largest`` are places (row, column) of the entries to list, and
-    ``centre_order`` those of c, the largest first.
+    ``levels`` are steps of colour, negative where an entry is for the worse. ``centre_order`` are
+    the places of c, the largest first.
     """
 
+    places: tuple[int, ...]
     values: Numbers
     levels: tuple[tuple[int, ...], ...]
-    cells: tuple[Cells, ...]
-    largest: tuple[tuple[int, int], ...]
+    is_whole: bool
     diagonal: tuple[float, float] | None = None
     centre_order: tuple[int, ...] = ()
 
 
-def show_change(summary: Summary) -> Matrix:
-    """The confusion matrix after less the one before."""
+def show_change(summary: Summary) -> Matrix | None:
+    """The confusion matrix after less the one before; more on the diagonal is for the better.
+
+    There is none of many classes: nearly all of its cells would be empty, and the largest changes
+    are listed.
+    """
     values = summary.changes.confusion_change
+    k = len(values)
+    if k > LEGIBLE:
+        return None
     top = max(abs(value) for row in values for value in row)
-    return Matrix(
-        values,
-        tuple(tuple(level_of(value, top) for value in row) for row in values),
-        tuple(heat_cells(values, top)) if len(values) > LEGIBLE else (),
-        _largest(values),
+    levels = tuple(
+        tuple(level_of(value if i == j else -value, top) for j, value in enumerate(row))
+        for i, row in enumerate(values)
     )
+    return Matrix(tuple(range(k)), values, levels, is_whole=True)
 
 
 def show_map(summary: Summary) -> Matrix | None:
@@ -47,31 +51,43 @@ def show_map(summary: Summary) -> Matrix | None:
     if matrix is None or centre is None:
         return None
     k = len(matrix)
-    many = k > LEGIBLE
+    is_whole = k <= LEGIBLE
     diagonal = [matrix[i][i] for i in range(k)]
-    beside = [matrix[i][j] for i in range(k) for j in range(k) if i != j]
-    # Entries beside the diagonal are far smaller than those on it, and are what there is to see.
-    top, top_c = max(beside) if many else max(*diagonal, *beside), max(centre)
-    levels = tuple(
-        (*(level_of(value, top) for value in row), level_of(c, top_c))
-        for row, c in zip(matrix, centre, strict=True)
-    )
-    values = tuple((*row, c) for row, c in zip(matrix, centre, strict=True))
-    without = tuple(
+    beside = tuple(
         tuple(0.0 if i == j else value for j, value in enumerate(row))
         for i, row in enumerate(matrix)
     )
+    places = _places(beside)
+    largest = max(max(row) for row in beside)
+    # Entries beside the diagonal are far smaller than those on it, and are what there is to see.
+    top, top_c = max(*diagonal, largest) if is_whole else largest, max(centre)
     return Matrix(
-        values,
-        levels,
-        tuple(heat_cells(without, top)) if many else (),
-        _largest(without),
+        places,
+        tuple((*row, centre[i]) for i, row in zip(places, _part(matrix, places), strict=True)),
+        tuple(
+            (*(level_of(matrix[i][j], top) for j in places), level_of(centre[i], top_c))
+            for i in places
+        ),
+        is_whole,
         (min(diagonal), max(diagonal)),
         tuple(sorted(range(k), key=lambda i: -centre[i])),
     )
 
 
-def _largest(values: Numbers) -> tuple[tuple[int, int], ...]:
+def _places(values: Numbers) -> tuple[int, ...]:
+    """All classes where they are few, else those of the largest entries that are not zero."""
+    k = len(values)
+    if k <= LEGIBLE:
+        return tuple(range(k))
     cells = [(i, j) for i, row in enumerate(values) for j, value in enumerate(row) if value]
     cells.sort(key=lambda cell: -abs(values[cell[0]][cell[1]]))
-    return tuple(cells[:_TOLD])
+    chosen: set[int] = set()
+    for cell in cells:
+        if len(chosen.union(cell)) > LEGIBLE:
+            break
+        chosen.update(cell)
+    return tuple(sorted(chosen))
+
+
+def _part(values: Numbers, places: tuple[int, ...]) -> Numbers:
+    return tuple(tuple(values[i][j] for j in places) for i in places)

@@ -48,12 +48,12 @@ def count(value: float) -> str:
 
 
 def pvalue(value: float | None, n_resamples: int, name: str = "") -> str:
-    """A p-value, not smaller than the draws can tell."""
+    """A p-value; at the least that the draws can tell, "at most" so much."""
     if value is None:
         return _DASH
     least = 1.0 / n_resamples
-    below = value * n_resamples < 0.5
-    text = f"{least:.2g}" if below else f"{value:.3f}" if value >= 0.0095 else f"{value:.2g}"
+    at_floor = value < 1.5 * least
+    text = f"{least:.2g}" if at_floor else f"{value:.3f}" if value >= 0.0095 else f"{value:.2g}"
     if not name:
-        return f"<{_NARROW}{text}" if below else text
-    return f"{name} {'<' if below else '='} {text}"
+        return f"≤{_NARROW}{text}" if at_floor else text
+    return f"{name} {'≤' if at_floor else '='} {text}"

@@ -14,6 +14,8 @@ from dircal import calibrators, selection
 from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray
 from dircal._version import __version__
+from dircal.metrics import Predictions
+from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
 from dircal.report._summary import DataSummary, Method, Settings
 from dircal.report._task import LEVEL, Task
@@ -22,7 +24,7 @@ from dircal.validation import order_in_doubt
 __all__ = ["summarise_data", "summarise_settings"]
 
 
-def summarise_data(task: Task) -> DataSummary:
+def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     """The rows as they were given, and their fingerprints."""
     data, names = task.data, task.names
     weight = data.sample_weight
@@ -40,6 +42,7 @@ def summarise_data(task: Task) -> DataSummary:
         () if better is None else tuple(name_of[label] for label in better.tolist()),
         names[scored.argmax()],
         int(scored.max()),
+        count_copies(as_they_are),
         None if weight is None else float(weight.sum()),
         task.request.input_scale,
         str(data.inputs.dtype),

@@ -2,27 +2,31 @@
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dircal.metrics import RECORDS, Measure
 from dircal.report import _numbers, _shapes
+from dircal.report._checks import ALARM
 from dircal.report._matrices import show_change, show_map
-from dircal.report._summary import Numbers, Summary
-from dircal.report._verdict import ALARM
+from dircal.report._summary import Diagram, Summary
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 __all__ = ["render"]
 
+# Classes that have a row and diagrams of their own; there is a plain table of the others.
+_SHOWN = 20
+
 
 def render(summary: Summary) -> str:
     """The page."""
     style, script = _packed("page.css"), _packed("page.js")
+    worst_first = _worst_first(summary)
+    shown = _shown(summary, worst_first)
     records = [RECORDS[one.measure] for one in summary.before.measures]
     return _template().render(
         summary=summary,
@@ -34,10 +38,11 @@ def render(summary: Summary) -> str:
         measures={one.name: (one.title, one.judges) for one in records},
         higher_is_better=[one.name for one in records if one.higher_is_better],
         best=_best(summary, records),
-        worst_first=_worst_first(summary),
+        others=_other_diagrams(summary),
+        shown=shown,
+        rest=[j for j in worst_first if j not in shown],
         change=show_change(summary),
         map=show_map(summary),
-        rounded=_rounded,
         alarm=ALARM,
     )
 
@@ -68,7 +73,6 @@ def _template() -> "Template":
         pvalue=_numbers.pvalue,
         bars=_shapes.bars,
         mini_paths=_shapes.mini_paths,
-        as_json=_as_json,
     )
     return environment.from_string(_packed("page.html.jinja"))
 
@@ -81,19 +85,6 @@ def _hash(text: str) -> str:
     """What the page tells the browser about its own style and script; all others are refused."""
     digest = hashlib.sha256(text.encode()).digest()
     return "sha256-" + base64.b64encode(digest).decode()
-
-
-def _as_json(value: Any) -> str:
-    """Data inside of a script element, where a less-than sign could end it."""
-    from markupsafe import Markup
-
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))
-
-
-def _rounded(values: Numbers) -> list[list[float]]:
-    """To three digits, which is what a reader of one cell wants."""
-    return [[float(f"{value:.3g}") for value in row] for row in values]
 
 
 def _best(summary: Summary, records: Sequence[Measure]) -> dict[str, float]:
@@ -109,3 +100,19 @@ def _worst_first(summary: Summary) -> list[int]:
     """Places of the classes, the largest error before calibration first."""
     errors = [one.error_before for one in summary.classes]
     return sorted(range(len(errors)), key=lambda j: (-errors[j], j))
+
+
+def _shown(summary: Summary, worst_first: Sequence[int]) -> list[int]:
+    """Places of the classes to show in full: the worst, and those that are worse off."""
+    worst = set(worst_first[:_SHOWN])
+    harmed = summary.verdict.worse_off
+    return [j for j in worst_first if j in worst or summary.class_names[j] in harmed]
+
+
+def _other_diagrams(summary: Summary) -> list[tuple[list[str], Diagram]]:
+    """Diagrams that the verdict does not show, each once, with the methods that have it."""
+    found: dict[Diagram, list[str]] = {}
+    for method in summary.methods[1:]:
+        if method.diagram not in (summary.before.diagram, summary.after.diagram):
+            found.setdefault(method.diagram, []).append(method.name)
+    return [(names, diagram) for diagram, names in found.items()]

@@ -8,6 +8,8 @@ import numpy as np
 
 from dircal._files import write_whole
 from dircal._typing import ArrayLike, InputScale
+from dircal.report._inline import inline
+from dircal.report._pdf import to_pdf
 from dircal.report._render import render
 from dircal.report._steps import Watcher
 from dircal.report._summarise import summarise
@@ -50,7 +52,8 @@ class Report:
     >>> q, y = GenerativeParameters(alpha, [0.5, 0.25, 0.25]).sample(500, random_state=0)
     >>> report = Report.from_predictions(y, q, calibrators=TemperatureScaling())
     >>> report
-    <Report: The probabilities are off: on 500 rows the model says ...>
+    <Report: The probabilities are off: on 500 rows the model says ...
+      TemperatureScaling makes no clear difference. ...>
     >>> report.to_html()[:15]
     '<!DOCTYPE html>'
     """
@@ -152,6 +155,16 @@ class Report:
             write_whole(path, text.encode("utf-8", "replace"))
         return text
 
+    def to_pdf(self, path: str | os.PathLike[str]) -> None:
+        """The page as PDF, printed by a browser of this machine (Chromium, Chrome or Edge).
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it; the file is written whole or not at all.
+        """
+        write_whole(path, to_pdf(render(self.summary)))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything on the page as plain data.
 
@@ -163,4 +176,9 @@ class Report:
         return self.summary.to_dict()
 
     def __repr__(self) -> str:
-        return f"<Report: {self.summary.verdict.sentence}>"
+        verdict = self.summary.verdict
+        lines = [verdict.sentence, verdict.advice, verdict.harm, "to_html(path) writes the page"]
+        return "<Report: " + "\n  ".join(filter(None, lines)) + ">"
+
+    def _repr_html_(self) -> str | None:
+        return inline(self.summary)

@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from itertools import groupby
 
+from dircal.plots import fade
 from dircal.report._numbers import count
-from dircal.report._summary import Bin, Diagram, Numbers
+from dircal.report._summary import Bin, Diagram
 
-__all__ = ["FRAME", "Bar", "Cells", "Frame", "bars", "heat_cells", "level_of", "mini_paths"]
+__all__ = ["FRAME", "Bar", "Frame", "bars", "level_of", "mini_paths"]
 
 LEVELS = 8
 """Steps of colour in a heat map."""
@@ -42,7 +42,10 @@ FRAME = Frame()
 
 @dataclass(frozen=True)
 class Bar:
-    """A bin as it is drawn: the bar, the gap in it, the bracket, the count, and the words."""
+    """A bin as it is drawn: the bar, the gap in it, the bracket, the count, and the words.
+
+    ``strength`` is how opaque it is.
+    """
 
     x: float
     width: float
@@ -54,6 +57,7 @@ class Bar:
     gap_height: float
     caps: str | None
     stem: str | None
+    strength: float
     count_y: float
     count_height: float
     words: str
@@ -66,10 +70,12 @@ def bars(diagram: Diagram) -> list[Bar]:
     counts = [one.count for one in diagram.bins]
     least = min(1.0, *counts)
     top = math.log(max(*counts, 2.0 * least) / least)
-    return [_bar(one, math.log(one.count / least) / top) for one in diagram.bins]
+    filled = [math.log(one / least) / top for one in counts]
+    strengths = fade(counts).tolist()
+    return [_bar(*each) for each in zip(diagram.bins, filled, strengths, strict=True)]
 
 
-def _bar(one: Bin, filled: float) -> Bar:
+def _bar(one: Bin, filled: float, strength: float) -> Bar:
     frame = FRAME
     width = max(frame.side * (one.upper - one.lower), _NARROWEST)
     x = frame.x(one.upper) - width
@@ -90,6 +96,7 @@ def _bar(one: Bin, filled: float) -> Bar:
         gap_height=round(abs(said - y), 1),
         caps=caps,
         stem=stem,
+        strength=round(strength, 2),
         count_y=round(frame.strip_top + frame.strip - tall, 1),
         count_height=round(tall, 1),
         words=_words(one),
@@ -139,27 +146,6 @@ def level_of(value: float, largest: float) -> int:
         return 0
     step = min(round(LEVELS * abs(value) / largest), LEVELS)
     return step if value > 0 else -step
-
-
-@dataclass(frozen=True)
-class Cells:
-    """All cells of one step of colour, as one path of unit squares."""
-
-    level: int
-    path: str
-
-
-def heat_cells(matrix: Numbers, largest: float) -> list[Cells]:
-    """The cells of a matrix that are not blank, neighbours in a row joined."""
-    paths: dict[int, list[str]] = {}
-    for y, row in enumerate(matrix):
-        first = 0
-        for level, run in groupby(level_of(value, largest) for value in row):
-            n = len(list(run))
-            if level:
-                paths.setdefault(level, []).append(f"M{first} {y}h{n}v1h-{n}z")
-            first += n
-    return [Cells(level, "".join(paths[level])) for level in sorted(paths)]
 
 
 def _tenths(*values: float) -> tuple[float, ...]:

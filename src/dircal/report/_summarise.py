@@ -41,11 +41,11 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         assert best.candidate is not None
         of_map = summarise_map(fit_on_all(best.candidate, task.data.take(task.used)), names)
         steps.advance()
-    of_data = summarise_data(task)
+    of_data = summarise_data(task, before)
     return Summary(
         request.title,
         names,
-        judge(methods, chosen.name, score, of_data, LEVEL),
+        judge(methods, chosen.name, score, of_classes, of_data, LEVEL),
         tuple(methods),
         chosen.name,
         score,

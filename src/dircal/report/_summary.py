@@ -7,6 +7,7 @@ __all__ = [
     "Bin",
     "CalibrationTestSummary",
     "Changes",
+    "Check",
     "ClassSummary",
     "Confusion",
     "DataSummary",
@@ -113,7 +114,10 @@ class ScoreFinding:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """One class before and after the map; recalls are None where it has no rows."""
+    """One class before and after the map; recalls are None where it has no rows.
+
+    Of its rows, counted by weight, some are ``lost`` (right before, wrong after), others ``won``.
+    """
 
     name: str
     count: float
@@ -124,6 +128,8 @@ class ClassSummary:
     error_after: float
     recall_before: float | None
     recall_after: float | None
+    lost: float
+    won: float
     before: Diagram
     after: Diagram
 
@@ -179,9 +185,13 @@ class Changes:
 
 @dataclass(frozen=True)
 class MapSummary:
-    """The map fitted on all rows; where it has no matrix or no words, ``why_not`` says so."""
+    """The map fitted on all rows; where it has no matrix or no words, ``why_not`` says so.
+
+    ``kind`` says in a few words what sort of map it is, and who chose it.
+    """
 
     calibrator: str
+    kind: str
     sentences: tuple[str, ...]
     matrix: Numbers | None
     centre: tuple[float, ...] | None
@@ -193,7 +203,8 @@ class DataSummary:
     """The rows and their fingerprint; ``n_largest`` scored rows belong to the ``largest`` class.
 
     ``better_order`` are the classes in an order of the columns that the labels fit far better; it
-    is empty where the order is not in doubt.
+    is empty where the order is not in doubt. ``n_copies`` scored rows repeat another, scores and
+    label.
     """
 
     source: str | None
@@ -204,6 +215,7 @@ class DataSummary:
     better_order: tuple[str, ...]
     largest: str
     n_largest: int
+    n_copies: int
     weight: float | None
     input_scale: str
     dtype: str
@@ -226,13 +238,32 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Check:
+    """A question that is passed or failed, before and after; None where it was not asked.
+
+    ``detail`` are a few words on what was seen.
+    """
+
+    question: str
+    before: bool | None
+    after: bool | None
+    detail: str
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """One sentence, what it rests on, what to do, and what to beware of."""
+    """One sentence, what it rests on, what to do, and what to beware of.
+
+    ``harm`` names the classes that are ``worse_off`` after the map; it is empty where none is.
+    """
 
     fault: Literal["too sure", "too timid", "in detail", "none", "not tested"]
     effect: Literal["better", "unclear", "worse", "not tested", "no grounds"]
     sentence: str
     advice: str
+    harm: str
+    worse_off: tuple[str, ...]
+    checks: tuple[Check, ...]
     points: tuple[str, ...]
     cautions: tuple[str, ...]
 

@@ -20,6 +20,9 @@ class StandIn:
     def to_html(self, path):
         path.write_text("<!doctype html>")
 
+    def to_pdf(self, path):
+        path.write_bytes(b"%PDF")
+
 
 @pytest.fixture
 def stand_in(monkeypatch):
@@ -59,10 +62,35 @@ def test_the_page_is_written(run, write_csv, tmp_path):
     assert "</html>" in (tmp_path / "r.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["x.pdf", "x.HTM.docx"])
-def test_a_page_is_html(run, write_csv, tmp_path, name):
+@pytest.mark.parametrize("name", ["x.txt", "x.HTM.docx"])
+def test_a_page_is_html_or_pdf(run, write_csv, tmp_path, name):
     write_csv()
     told = run("report", "p.csv", "--label", "y", "-o", name, code=2).stderr
-    assert "the report is a page of HTML" in told
+    assert "the report is written as HTML" in told
     assert f"Name it '{name.rpartition('.')[0]}.html'" in told
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("options", [["-o", "r.pdf"], ["-o", "r", "--format", "pdf"]])
+def test_a_page_can_be_a_pdf(run, write_csv, stand_in, tmp_path, monkeypatch, options):
+    write_csv()
+    monkeypatch.setattr("dircal.report.find_browser", lambda: "browser")
+    run("report", "p.csv", "--label", "y", *options)
+    assert (tmp_path / options[1]).read_bytes() == b"%PDF"
+
+
+def test_a_file_is_not_called_what_it_is_not(run, write_csv):
+    write_csv()
+    told = run("report", "p.csv", "--label", "y", "-o", "r.html", "--format", "pdf", code=2).stderr
+    assert "Name it 'r.pdf'" in told
+    told = run("report", "p.csv", "--label", "y", "-o", "r.pdf", "--format", "html", code=2).stderr
+    assert "Name it 'r.html'" in told
+
+
+def test_a_missing_browser_is_told_before_the_work(run, write_csv, stand_in, monkeypatch):
+    write_csv()
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    stand_in.last = None
+    told = run("report", "p.csv", "--label", "y", "-o", "r.pdf", code=2).stderr
+    assert "needs a browser: none of chromium" in told
+    assert stand_in.last is None

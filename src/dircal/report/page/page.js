@@ -8,7 +8,8 @@ function sortable(table) {
     if (head.classList.contains("fixed")) return;
     const button = document.createElement("button");
     button.type = "button";
-    button.append(...head.childNodes);
+    // The words stay text: on paper, headers that repeat on every page leave out buttons.
+    button.setAttribute("aria-label", "Sort by " + head.textContent);
     head.append(button);
     button.addEventListener("click", () => {
       const numeric = head.classList.contains("num");
@@ -78,28 +79,7 @@ function readable(diagram) {
   });
 }
 
-function pointable(picture, data) {
-  const readout = picture.parentElement.querySelector(".readout");
-  const values = data[picture.dataset.matrix];
-  const [first, second] = picture.dataset.matrix === "map" ? ["for", "from"] : ["true", "called"];
-  const read = (event) => {
-    const box = picture.getBoundingClientRect();
-    const n = data.names.length;
-    const i = Math.min(Math.floor(((event.clientY - box.top) / box.height) * n), n - 1);
-    const j = Math.min(Math.floor(((event.clientX - box.left) / box.width) * n), n - 1);
-    if (i < 0 || j < 0) return;
-    readout.textContent = `${first} ${data.names[i]}, ${second} ${data.names[j]}: ${values[i][j]}`;
-  };
-  picture.addEventListener("pointermove", read);
-  picture.addEventListener("click", read);
-}
-
 document.querySelectorAll("table[data-sortable]").forEach(sortable);
 const panels = document.querySelector(".panels");
 choosable(panels, document.getElementById("class-picker"), document.querySelectorAll(".classes tbody a"));
 document.querySelectorAll(".diagram").forEach(readable);
-const matrices = document.getElementById("matrices");
-if (matrices) {
-  const data = JSON.parse(matrices.textContent);
-  document.querySelectorAll(".heat").forEach((picture) => pointable(picture, data));
-}

@@ -1,0 +1,101 @@
+"""Results of tests and comparisons for a notebook."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from dircal._html import card, facts, histogram, mark, table
+from dircal._typing import FloatArray
+from dircal.metrics import RECORDS
+
+__all__ = [
+    "html_of_calibration_test",
+    "html_of_comparison",
+    "html_of_result",
+    "html_of_score_test",
+    "show_pvalue",
+]
+
+_BARS = 24
+_ALARM = 0.05
+
+
+def show_pvalue(pvalue: float, n_resamples: int) -> str:
+    """A p-value of draws, with its sign: at the least that they can tell, at most so much."""
+    least = 1.0 / n_resamples
+    return f"≤ {least:.2g}" if pvalue <= least else f"{pvalue:.2g}"
+
+
+def html_of_calibration_test(test: Any) -> str:
+    """The verdict, the numbers, and the error among those of a calibrated model."""
+    low, high = np.quantile(test.null_sample, [0.025, 0.975])
+    failed = test.pvalue < _ALARM
+    words = "fails: not calibrated" if failed else "passes: no evidence of miscalibration"
+    numbers = [
+        ("result", mark(words, not failed)),
+        (test.measure, f"{test.statistic:.4g} on {test.n_samples:,} rows"),
+        ("by chance", f"{test.null_sample.mean():.4g} (95 %: {low:.4g} to {high:.4g})"),
+        ("p-value", show_pvalue(test.pvalue, len(test.null_sample))),
+    ]
+    return card("Calibration test", facts(numbers), picture=_among(test.null_sample, test))
+
+
+def html_of_score_test(test: Any) -> str:
+    """Whether a map would help, and where."""
+    rejects = test.pvalue < test.alpha
+    words = "a map would help" if rejects else "no evidence that a map would help"
+    where = [escape(str(label)) for label in test.classes]
+    pairs = [f"{escape(str(a))} with {escape(str(b))}" for a, b in test.pairs]
+    numbers = [
+        ("result", mark(words, not rejects)),
+        ("statistic", f"{test.statistic:.4g} on {test.n_samples:,} rows"),
+        ("by chance", f"{test.null_sample.mean():.4g} ({test.freedom} parameters, {test.family})"),
+        ("p-value", show_pvalue(test.pvalue, len(test.null_sample))),
+    ]
+    for name, found in (("classes that are off", where), ("pairs confused", pairs)):
+        if found:
+            more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+            numbers.append((name, ", ".join(found[:6]) + more))
+    return card("Score test", facts(numbers), picture=_among(test.null_sample, test))
+
+
+def html_of_result(title: str, result: str, is_good: bool | None, **numbers: str) -> str:
+    """A result without a picture; numbers by their names, with spaces for underscores."""
+    named = [(name.replace("_", " "), escape(value)) for name, value in numbers.items()]
+    return card(title, facts([("result", mark(result, is_good)), *named]))
+
+
+def html_of_comparison(comparison: Any) -> str:
+    """A row for each calibrator, a column for each measure; what is clearly better is marked."""
+    measures = list(dict.fromkeys(row.measure for row in comparison))
+    names = list(dict.fromkeys(row.calibrator for row in comparison))
+    titles = [RECORDS[one].title if one in RECORDS else one for one in measures]
+    rows = (
+        [escape(name), *(_cell(comparison.row(name, one)) for one in measures)] for name in names
+    )
+    told = (
+        f"Of {len(comparison.scored):,} rows that the calibrators have not seen. Coloured: better "
+        f"or worse than uncalibrated beyond chance ({100 * comparison.level:g} %)."
+    )
+    note = f'<div style="opacity:0.7">{escape(told)}</div>'
+    return card("Comparison of calibrators", table(["calibrator", *titles], rows), note)
+
+
+def _cell(row: Any) -> str:
+    text = f"{row.value:.4f}"
+    low, high = row.difference_low, row.difference_high
+    if low is None or high is None or low <= 0 <= high:
+        return text
+    higher_is_better = row.measure in RECORDS and RECORDS[row.measure].higher_is_better
+    return mark(text, (row.difference > 0) == higher_is_better)
+
+
+def _among(sample: FloatArray, test: Any) -> str:
+    """Where the statistic lies among those that were drawn."""
+    low, high = float(min(sample.min(), test.statistic)), float(max(sample.max(), test.statistic))
+    span = (high - low) or 1.0
+    low, high = low - 0.04 * span, high + 0.04 * span
+    counts, _ = np.histogram(sample, _BARS, (low, high))
+    place = (test.statistic - low) / (high - low)
+    return histogram(counts.tolist(), place, "The statistic among those of a calibrated model")

@@ -1,0 +1,103 @@
+"""Questions that are passed or failed, and the classes that pay for what the others gain."""
+
+import math
+from collections.abc import Sequence
+
+from dircal.report._numbers import percent, short
+from dircal.report._summary import Check, ClassSummary, Method
+
+__all__ = ["ALARM", "call", "check", "classes_worse_off", "failed", "tell_harm"]
+
+ALARM = 0.05 / 3
+"""Below this a p-value counts as evidence: five of a hundred, shared by three tests."""
+_TESTED = {"confidence_ece": "confidence", "classwise_ece": "class probabilities"}
+_QUESTIONS = {
+    "confidence_ece": "Right as often as it is sure",
+    "classwise_ece": "Each class as frequent as it is said to be",
+}
+# A class is worse off where its recall falls by so much, and by so many rows; or by less, if that
+# is so many standard deviations of an exchange by chance.
+_FALL = 0.05
+_LEAST_LOST = 3.0
+_SMALL_FALL = 0.02
+_DEVIATIONS = 3.0
+# Classes that are named, the others are counted.
+_NAMED = 3
+
+
+def call(name: str) -> str:
+    """A class as it is called in a sentence, where a number alone would puzzle."""
+    return f"class {name}" if name.isdigit() else name
+
+
+def failed(method: Method) -> list[str]:
+    """What the tests find fault with."""
+    return [_TESTED[test.measure] for test in method.tests if test.pvalue < ALARM]
+
+
+def classes_worse_off(classes: Sequence[ClassSummary]) -> list[ClassSummary]:
+    """Classes that are recognised less often after the map, the largest fall first."""
+    found = [one for one in classes if _is_worse_off(one)]
+    return sorted(found, key=lambda one: -_fall(one))
+
+
+def tell_harm(worse_off: Sequence[ClassSummary]) -> str:
+    """A sentence on the classes that are worse off; empty where there are none."""
+    if not worse_off:
+        return ""
+    named = [
+        f"{call(one.name)} ({percent(one.recall_before)} before, {percent(one.recall_after)} after)"
+        for one in worse_off[:_NAMED]
+    ]
+    more = len(worse_off) - len(named)
+    listed = ", ".join(named) + (f" and {more} more" if more else "")
+    start = "One class is" if len(worse_off) == 1 else f"{len(worse_off)} classes are"
+    return f"{start} worse off: the recall falls for {listed}."
+
+
+def check(
+    before: Method,
+    after: Method,
+    worse_off: Sequence[ClassSummary],
+    improved: bool | None,
+    has_grounds: bool,
+) -> list[Check]:
+    """Every question with its answers; nothing is passed or failed without grounds."""
+    found = []
+    for old, new in zip(before.tests, after.tests, strict=True):
+        said = f"off by {percent(old.statistic)} before, {percent(new.statistic)} after"
+        passed = [test.pvalue >= ALARM if has_grounds else None for test in (old, new)]
+        found.append(Check(_QUESTIONS[old.measure], passed[0], passed[1], said))
+    start, end = before.measure("log_loss").value, after.measure("log_loss").value
+    found.append(
+        Check(
+            "Better predictions (log-loss)",
+            None,
+            improved if has_grounds else None,
+            f"{short(start)} before, {short(end)} after; lower is better",
+        )
+    )
+    names = ", ".join(call(one.name) for one in worse_off[:_NAMED])
+    names += f" and {len(worse_off) - _NAMED} more" if len(worse_off) > _NAMED else ""
+    found.append(
+        Check(
+            "No class is recognised less often",
+            None,
+            not worse_off if has_grounds else None,
+            f"less often: {names}" if worse_off else "no recall falls noticeably",
+        )
+    )
+    return found
+
+
+def _fall(one: ClassSummary) -> float:
+    if one.recall_before is None or one.recall_after is None:
+        return 0.0
+    return one.recall_before - one.recall_after
+
+
+def _is_worse_off(one: ClassSummary) -> bool:
+    fall, net = _fall(one), one.lost - one.won
+    if fall >= _FALL and net >= _LEAST_LOST:
+        return True
+    return fall >= _SMALL_FALL and net >= _DEVIATIONS * math.sqrt(one.lost + one.won)
