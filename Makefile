@@ -99,15 +99,22 @@ hooks: $(VENV)/.installed-dev  ## check before every commit and push, with what 
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# What users install; the other extras are for checkouts.
+EXTRAS := cli onnx parquet plots report torch
+
 # Built, checked and installed in environments of their own: nothing of the checkout gets in.
-dist:  ## build the package, check it, and run the demonstration from the wheel
+dist:  ## build the package, check it, and try the wheel without extras and with each of them
 	rm -rf dist $(VENV)-dist $(VENV)-wheel
 	$(PYTHON) -m venv $(VENV)-dist
 	$(VENV)-dist/$(SCRIPTS)/$(INSTALL) build twine
 	$(VENV)-dist/$(SCRIPTS)/python -m build
 	$(VENV)-dist/$(SCRIPTS)/python -m twine check --strict dist/*
-	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/$(SCRIPTS)/$(INSTALL) "$$(ls dist/*.whl)[cli,report]"
+	set -e; for extra in bare $(EXTRAS); do \
+		$(PYTHON) -m venv --clear $(VENV)-wheel; \
+		$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)$$([ $$extra = bare ] || echo "[$$extra]")"; \
+		$(VENV)-wheel/$(SCRIPTS)/python tests/bare/check_wheel.py $$extra; \
+	done
+	$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)[cli,report]"
 	cd $(VENV)-wheel && $(SCRIPTS)/dircal demo
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it

@@ -127,6 +127,16 @@ def test_public_names_are_those_of_the_rooms():
     assert dircal.__version__
 
 
+def test_completion_offers_public_names_only():
+    """Those of `__all__`, and the rooms that the reference documents."""
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    rooms = set(re.findall(r"currentmodule:: dircal\.(\w+)", reference))
+    assert set(dir(dircal)) == {*dircal.__all__, *rooms}
+    assert len(dir(dircal)) == len(set(dir(dircal)))
+    for name in dir(dircal):
+        assert getattr(dircal, name) is not None
+
+
 @each_calibrator
 def test_docstrings_agree_with_signatures(cls):
     signature = inspect.signature(cls).parameters
