@@ -145,4 +145,4 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist
