@@ -23,7 +23,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ hooks: $(VENV)/.installed-dev  ## check before every commit and push, with what 
 
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+pictures: $(VENV)/.installed-dev browser  ## draw the pictures of the README anew, where data and a browser are
+	$(BIN)/python docs/readme_pictures.py
 
 # What users install; the other extras are for checkouts.
 EXTRAS := cli onnx parquet plots report torch

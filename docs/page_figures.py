@@ -1,7 +1,7 @@
 """Figures of the pages: what the code above a picture has drawn last.
 
-So a picture cannot differ from its code. A page is run again only where it, or the package, is newer
-than its figures.
+So a picture cannot differ from its code. A page is run again only where it, or the package, is
+newer than its figures.
 """
 
 import contextlib
@@ -43,9 +43,19 @@ def draw(folder: Path, parts: list[tuple[str, str]]) -> None:
                 continue
             if not plt.get_fignums():
                 raise RuntimeError(f"No code of the page has drawn {figure}.")
-            (folder / figure).parent.mkdir(exist_ok=True)
-            plt.gcf().savefig(folder / figure, dpi=110, metadata={"Software": None})
+            save(folder / figure)
             plt.close("all")
+
+
+def save(path: Path) -> None:
+    """The figure as it is, and its first panel as ``NAME_small.png`` for lists of pages."""
+    path.parent.mkdir(exist_ok=True)
+    figure = plt.gcf()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    panel = figure.axes[0].get_window_extent().padded(4.0)
+    inches = panel.transformed(figure.dpi_scale_trans.inverted())
+    small = path.with_name(f"{path.stem}_small.png")
+    figure.savefig(small, dpi=110, bbox_inches=inches, metadata={"Software": None})
 
 
 def run(code: str, space: dict[str, Any]) -> None:

@@ -7,12 +7,15 @@ that `DIRCAL_DATA` names. The screenshots need Chromium. What is missing is left
 import contextlib
 import html
 import io
+import itertools
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "_static" / "readme"
 NETWORK = "paper_c10_densenet40.npz"
 SURE = 0.99
+MOST_LINES = 18
 
 INK, QUIET, BAR, GAP = "#1f2933", "#5f6c7b", "#2f6db5", "#d1495b"
 SANS = "-apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
@@ -66,8 +70,8 @@ def _panel(x: float, title: str, y: Any, proba: Any) -> str:
     told = f"{100 * right[sure].mean():.1f} % right where it is at least {100 * SURE:.0f} % sure"
     parts = [
         _text(centre, 38, title, 15, QUIET),
-        _text(centre, 68, head, 22, INK, weight="600"),
-        _text(centre, 94, told, 15, QUIET),
+        _text(centre, 70, head, 25, INK, weight="600"),
+        _text(centre, 98, told, 16, QUIET),
         f'<rect x="{x}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="#f5f7fa"/>\n',
     ]
     frame = ReliabilityDisplay.from_predictions(y, proba, n_bins=10, level=None).frame()
@@ -126,33 +130,36 @@ def blocks(language: str) -> list[str]:
 
 
 def python_page() -> str:
-    """The README's first session, run anew, with the colours of an editor."""
+    """The README's sessions, run anew, with the colours of an editor."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonConsoleLexer
 
-    setup, session = blocks("python")[:2]
     space: dict[str, Any] = {}
-    exec(compile(setup, "README", "exec"), space)
+    exec(compile(blocks("python")[0], "README", "exec"), space)
     lines: list[str] = []
-    for line in session.splitlines():
+    for line in "".join(blocks("python")).splitlines():
         if line.startswith(">>> "):
             told = io.StringIO()
             with contextlib.redirect_stdout(told):
                 exec(compile(line[4:], "README", "single"), space)
-            lines += [line, *told.getvalue().splitlines()]
+            folded = (textwrap.wrap(one, 92) or [""] for one in told.getvalue().splitlines())
+            lines += [line, *itertools.chain(*folded)]
+    del lines[MOST_LINES:]
     formatter = HtmlFormatter(style="friendly", noclasses=True, nobackground=True)
-    return _page(highlight("\n".join(lines), PythonConsoleLexer(), formatter), "#fbfcfd", INK)
+    body = highlight("\n".join(lines), PythonConsoleLexer(), formatter)
+    # Answers are to be read as well: not in pale grey.
+    return _page(body.replace("#888", "#333"), "#fbfcfd", INK)
 
 
 def terminal_page(folder: Path) -> str:
     """The README's commands, run anew, as a terminal shows them."""
     commands = next(block for block in blocks("sh") if "dircal fit" in block)
-    surroundings = {**os.environ, "COLUMNS": "92", "NO_COLOR": "1"}
+    surroundings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     lines: list[str] = []
     for command in commands.splitlines()[:4]:
         done = subprocess.run(
-            [sys.executable, "-m", *_words(command)],
+            [sys.executable, "-m", *shlex.split(command)],
             cwd=folder,
             env=surroundings,
             capture_output=True,
@@ -163,18 +170,14 @@ def terminal_page(folder: Path) -> str:
     return _page(f"<pre>{chr(10).join(lines)}</pre>", "#16202c", "#d7dee7")
 
 
-def _words(command: str) -> list[str]:
-    import shlex
-
-    return shlex.split(command)
-
-
 def _page(body: str, background: str, ink: str) -> str:
-    return (
-        f"<style>body {{ margin: 0; background: {background}; color: {ink} }} b {{ color: #7cc7ff }}"
-        " pre { margin: 0; padding: 18px 20px; font: 15px/1.45 'DejaVu Sans Mono', monospace }"
-        f"</style>{body}"
+    font = "15px/1.45 'DejaVu Sans Mono', monospace"
+    style = (
+        f"body {{ margin: 0; background: {background}; color: {ink} }} b {{ color: #7cc7ff }}"
+        " #all { display: inline-block }"
+        f" pre {{ margin: 0; padding: 18px 20px; font: {font} }}"
     )
+    return f'<style>{style}</style><div id="all">{body}</div>'
 
 
 def report_page() -> str:
@@ -186,7 +189,7 @@ def report_page() -> str:
 
 
 def screenshot(browser: Any, page: str, path: Path, size: tuple[int, int]) -> None:
-    """The top of a page, in few colours."""
+    """A terminal as large as its text, or the top of a page, in few colours."""
     from PIL import Image
 
     context = browser.new_context(
@@ -194,7 +197,8 @@ def screenshot(browser: Any, page: str, path: Path, size: tuple[int, int]) -> No
     )
     tab = context.new_page()
     tab.set_content(page)
-    raw = tab.screenshot()
+    cropped = tab.locator("#all")
+    raw = cropped.screenshot() if cropped.count() else tab.screenshot()
     context.close()
     picture = Image.open(io.BytesIO(raw)).convert("RGB").quantize(128)
     picture.save(path, optimize=True)
@@ -213,9 +217,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         pages = {
-            "python": (python_page(), (820, 470)),
-            "command_line": (terminal_page(Path(name)), (980, 900)),
-            "report": (report_page(), (1100, 720)),
+            "python": (python_page(), (900, 500)),
+            "command_line": (terminal_page(Path(name)), (1400, 1200)),
+            "report": (report_page(), (900, 640)),
         }
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium)

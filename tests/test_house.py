@@ -44,6 +44,7 @@ OF_SEVERAL_MODULES = {
     "report/test_doors.py",
     "selection/test_scikit_learn.py",
     "test_house.py",
+    "test_pages.py",
 }
 ROOMS = sorted(
     path.name
@@ -361,6 +362,14 @@ def test_the_changelog_begins_with_what_moves():
 def test_a_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (.*)$", text, flags=re.M) == [dircal.__version__]
+
+
+def test_the_conda_recipe_asks_for_the_same():
+    text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert re.findall(r'^  version: "(.*)"$', text, flags=re.M) == [dircal.__version__]
+    run = text.partition("  run:\n")[2].partition("tests:")[0]
+    asked = dict(re.findall(r"- ([\w-]+) >=([\d.]+)$", run, flags=re.M))
+    assert asked == lower_bounds("cli", "report")
 
 
 @pytest.mark.parametrize(
