@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 
 import dircal
 
+DPI = 110
 PARTS = re.compile(r"^```python\n(.*?)^```$|!\[[^\]]*\]\((figures/\w+\.png)\)", flags=re.S | re.M)
 
 
@@ -51,11 +52,14 @@ def save(path: Path) -> None:
     """The figure as it is, and its first panel as ``NAME_small.png`` for lists of pages."""
     path.parent.mkdir(exist_ok=True)
     figure = plt.gcf()
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-    panel = figure.axes[0].get_window_extent().padded(4.0)
-    inches = panel.transformed(figure.dpi_scale_trans.inverted())
-    small = path.with_name(f"{path.stem}_small.png")
-    figure.savefig(small, dpi=110, bbox_inches=inches, metadata={"Software": None})
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    pixels = plt.imread(path)
+    # Cut out, not drawn again: the layout would move.
+    panel = figure.axes[0].get_position()
+    height, width = pixels.shape[:2]
+    rows = slice(int(height * (1 - panel.y1)), int(height * (1 - panel.y0)) + 3)
+    columns = slice(int(width * panel.x0) - 3, int(width * panel.x1) + 3)
+    plt.imsave(path.with_name(f"{path.stem}_small.png"), pixels[rows, columns])
 
 
 def run(code: str, space: dict[str, Any]) -> None:

@@ -1,12 +1,14 @@
 """README and documentation as a stranger meets them: links, blocks, and ways to every page."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
 from collections import deque
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -109,3 +111,21 @@ def test_pictures_of_the_readme_are_small():
     assert len(pictures) == 4
     for name in pictures:
         assert (ROOT / name).stat().st_size < 150_000, name
+
+
+def test_figures_are_what_the_code_above_them_has_drawn(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    drawing = importlib.import_module("page_figures")
+    folder = tmp_path / "gallery"
+    folder.mkdir()
+    page = folder / "page.md"
+    code = "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 1)).add_subplot()\n"
+    shown = f"```python\n{code}```\n\n![One](figures/one.png)\n"
+    page.write_text(f"{shown}\n```python\n>>> plt.subplots()\n```\n\n![Two](figures/two.png)\n")
+    drawing.draw_all(tmp_path)
+    assert plt.imread(folder / "figures" / "one.png").shape[:2] == (110, 220)
+    assert plt.imread(folder / "figures" / "two.png").shape[:2] == (528, 704)
+    assert (folder / "figures" / "one_small.png").exists()
+    page.write_text(f"{shown}\n![Two](figures/three.png)\n")
+    with pytest.raises(RuntimeError, match=r"No code of the page has drawn figures/three\.png"):
+        drawing.draw_all(tmp_path)
