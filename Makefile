@@ -23,7 +23,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs dist bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality paper-uci paper-neural networks clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,15 +99,25 @@ hooks: $(VENV)/.installed-dev  ## check before every commit and push, with what 
 docs: $(VENV)/.installed-dev  ## build the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+pictures: $(VENV)/.installed-dev browser  ## draw the pictures of the README anew, where data and a browser are
+	$(BIN)/python docs/readme_pictures.py
+
+# What users install; the other extras are for checkouts.
+EXTRAS := cli onnx parquet plots report torch
+
 # Built, checked and installed in environments of their own: nothing of the checkout gets in.
-dist:  ## build the package, check it, and run the demonstration from the wheel
+dist:  ## build the package, check it, and try the wheel without extras and with each of them
 	rm -rf dist $(VENV)-dist $(VENV)-wheel
 	$(PYTHON) -m venv $(VENV)-dist
 	$(VENV)-dist/$(SCRIPTS)/$(INSTALL) build twine
 	$(VENV)-dist/$(SCRIPTS)/python -m build
 	$(VENV)-dist/$(SCRIPTS)/python -m twine check --strict dist/*
-	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/$(SCRIPTS)/$(INSTALL) "$$(ls dist/*.whl)[cli,report]"
+	set -e; for extra in bare $(EXTRAS); do \
+		$(PYTHON) -m venv --clear $(VENV)-wheel; \
+		$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)$$([ $$extra = bare ] || echo "[$$extra]")"; \
+		$(VENV)-wheel/$(SCRIPTS)/python tests/bare/check_wheel.py $$extra; \
+	done
+	$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)[cli,report]"
 	cd $(VENV)-wheel && $(SCRIPTS)/dircal demo
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
@@ -138,4 +148,4 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist

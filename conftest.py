@@ -30,7 +30,7 @@ class Page(Document):
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)],
-    patterns=["README.md", "docs/*.md", "docs/guide/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/gallery/*.md", "docs/guide/*.md"],
     excludes=["*/README.md", "docs/_build/*"],
     document_types={".md": Page},
 ).pytest()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.calibration import _TemperatureScaling
+from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
 from sklearn.isotonic import IsotonicRegression
 
 from dircal import (
@@ -51,21 +51,27 @@ _GRID_CLASSES = 10
 _GRID_ROWS = {"UCI": 600, "networks": 5000}
 # Fits without a prior of 1000 classes take minutes and come to nothing.
 _UNPENALISED_CLASSES = 200
-_UNPENALISED = ("Dirichlet L2", "one-vs-rest beta", "one-vs-rest isotonic", "scikit-learn isotonic")
+_UNPENALISED = (
+    "Dirichlet L2",
+    "one-vs-rest beta",
+    "one-vs-rest isotonic",
+    "scikit-learn isotonic",
+    "scikit-learn sigmoid",
+)
 
 # The floor of the authors of SMS.
 _SINGLE_ZERO = float(np.finfo(np.float32).tiny)
 
 
-class _Isotonic:
-    """scikit-learn's isotonic regression for each class against the rest, normalised."""
+class _OneVsRest:
+    """A curve of scikit-learn for each class against the rest, normalised."""
 
-    def fit(self, proba: FloatArray, labels: LabelArray) -> "_Isotonic":
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+    def fit(self, proba: FloatArray, labels: LabelArray) -> "_OneVsRest":
         """One curve for each column."""
-        self.curves = [
-            IsotonicRegression(out_of_bounds="clip").fit(column, labels == j)
-            for j, column in enumerate(proba.T)
-        ]
+        self.curves = [self.make().fit(column, labels == j) for j, column in enumerate(proba.T)]
         return self
 
     def predict_proba(self, proba: FloatArray) -> FloatArray:
@@ -136,7 +142,8 @@ METHODS: dict[str, Callable[[int], Any]] = {
     BAYES_LINEAR: lambda k: BayesianDirichletCalibrator(curves="none", classes=range(k)),
     BAYES: lambda k: BayesianDirichletCalibrator(classes=range(k)),
     AUTO: lambda k: AutoCalibrator(classes=range(k)),
-    "scikit-learn isotonic": lambda k: _Isotonic(),
+    "scikit-learn sigmoid": lambda k: _OneVsRest(_SigmoidCalibration),
+    "scikit-learn isotonic": lambda k: _OneVsRest(lambda: IsotonicRegression(out_of_bounds="clip")),
     "scikit-learn temperature": lambda k: _Temperature(),
 }
 """By name, how to make one for so many classes."""

@@ -1,8 +1,13 @@
 """Settings of the documentation: `make docs`."""
 
+import os
 import re
 import sys
 from pathlib import Path
+
+# Before NumPy is loaded: threads of examples as small as those of the pages wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -14,7 +19,7 @@ from dircal import calibrators
 from dircal.metrics import RECORDS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from figures import draw_all
+from page_figures import draw_all
 
 project = "dircal"
 author = "The dircal developers"
@@ -64,6 +69,8 @@ html_show_copyright = False
 html_show_sourcelink = False
 html_theme_options = {
     "article_footer_items": [],
+    # Six entries: the bar stays one line.
+    "header_links_before_dropdown": 6,
     "footer_end": [],
     "footer_start": ["sphinx-version"],
     "secondary_sidebar_items": ["page-toc"],
@@ -73,11 +80,7 @@ html_sidebars = {
     page: []
     for page in (
         "index",
-        "architecture",
-        "experiments/*",
-        "faithfulness",
         "how_to_choose",
-        "releasing",
     )
 }
 
@@ -104,5 +107,5 @@ def visit_formula(translator: HTML5Translator, node: nodes.math | nodes.math_blo
 
 def setup(app: Sphinx) -> None:
     """Draw the figures, and make the renderer of formulas known."""
-    app.connect("builder-inited", lambda app: draw_all(Path(app.srcdir) / "guide" / "figures"))
+    app.connect("builder-inited", lambda app: draw_all(Path(app.srcdir)))
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))

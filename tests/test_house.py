@@ -48,6 +48,7 @@ OF_SEVERAL_MODULES = {
     "report/test_doors.py",
     "selection/test_scikit_learn.py",
     "test_house.py",
+    "test_pages.py",
 }
 ROOMS = sorted(
     path.name
@@ -132,6 +133,16 @@ def test_public_names_are_those_of_the_rooms():
     published -= {*shift.__all__, *llm.__all__}
     assert published <= set(dircal.__all__)
     assert dircal.__version__
+
+
+def test_completion_offers_public_names_only():
+    """Those of `__all__`, and the rooms that the reference documents."""
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    rooms = set(re.findall(r"currentmodule:: dircal\.(\w+)", reference))
+    assert set(dir(dircal)) == {*dircal.__all__, *rooms}
+    assert len(dir(dircal)) == len(set(dir(dircal)))
+    for name in dir(dircal):
+        assert getattr(dircal, name) is not None
 
 
 @each_calibrator
@@ -358,6 +369,14 @@ def test_the_changelog_begins_with_what_moves():
 def test_a_citation_names_this_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (.*)$", text, flags=re.M) == [dircal.__version__]
+
+
+def test_the_conda_recipe_asks_for_the_same():
+    text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert re.findall(r'^  version: "(.*)"$', text, flags=re.M) == [dircal.__version__]
+    run = text.partition("  run:\n")[2].partition("tests:")[0]
+    asked = dict(re.findall(r"- ([\w-]+) >=([\d.]+)$", run, flags=re.M))
+    assert asked == lower_bounds("cli", "report")
 
 
 @pytest.mark.parametrize(

@@ -38,4 +38,6 @@ else:
         raise AttributeError(f"module 'dircal' has no attribute {name!r}")
 
     def __dir__():
-        return [*globals(), *importlib.import_module("dircal._public").__all__]
+        # Not in `__all__`: nobody wants `io` of `from dircal import *`.
+        rooms = ("exceptions", "inference", "io", "maps")
+        return sorted([*rooms, *importlib.import_module("dircal._public").__all__])
