@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._calibrators import NAMES, make_calibrator
+from dircal.cli._calibrators import NAMES, check_name, check_settings, make_calibrator
 from dircal.cli._options import common_options, output_options, predictions_options, weights_option
-from dircal.cli._output import busy, check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import busy, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import FileRows, PredictionsFile
+    from dircal.cli._predictions_file import FileRows
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -25,6 +26,7 @@ __all__ = ["command"]
     metavar="NAME",
     default="auto",
     show_default=True,
+    callback=lambda _, __, value: check_name(value),
     help=f"Which map, of {', '.join(NAMES)}, or the class of another calibrator; beta, histogram, "
     "isotonic and platt take each class against the rest.",
 )
@@ -33,6 +35,7 @@ __all__ = ["command"]
     "options",
     multiple=True,
     metavar="NAME=VALUE",
+    callback=lambda _, __, value: check_settings(value),
     help="An option of the calibrator, such as lam=0.01; may be repeated.",
 )
 @output_options("Where to write the map, as JSON.")
@@ -54,7 +57,6 @@ def command(
     import dircal
     from dircal.cli._predictions_file import read_rows
 
-    check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
     with busy(f"Fitting {len(rows.labels):,} rows"):
         fitted = _fit(source, rows, calibrator, options)

@@ -1,5 +1,6 @@
 """``dircal report``: a page about a file of predictions."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +15,29 @@ from dircal.cli._options import (
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
 
+def _refuse_other_than_html(output: Path) -> None:
+    if output.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"--output {str(output)!r}: the report is a page of HTML. Name it "
+            f"{str(output.with_suffix('.html'))!r}; a browser prints it to PDF."
+        )
+
+
 @click.command(epilog="Example: dircal report predictions.csv --label y -o report.html")
-@predictions_options
+@partial(predictions_options, format_names=["--input-format"])
 @weights_option
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @resampling_options
-@output_options("Where to write the page, as HTML.")
+@output_options("Where to write the page, as HTML.", check=_refuse_other_than_html)
 @common_options
 def command(
     source: "PredictionsFile",
@@ -49,8 +58,6 @@ def command(
     import dircal
     from dircal.cli._predictions_file import read_rows
 
-    _refuse_other_than_html(output)
-    check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
     maps = calibrators and make_calibrators(calibrators, source.scale, rows)
     report = dircal.Report.from_predictions(
@@ -64,18 +71,10 @@ def command(
         n_resamples=resamples,
         random_state=seed,
         title=title,
-        source=source.path.name,
+        source=source.name or source.path.name,
     )
     with output_file(output, force=force) as temporary:
         report.to_html(temporary)
     n_rows = len(rows.labels)
     document = {"output": output, "rows": n_rows}
     print_answer(as_json, document, f"{n_rows:,} rows, written to {name_of_output(output)}.")
-
-
-def _refuse_other_than_html(output: Path) -> None:
-    if output.suffix.lower() not in ("", ".html", ".htm"):
-        raise ValueError(
-            f"--output {str(output)!r}: the report is a page of HTML. Name it "
-            f"{str(output.with_suffix('.html'))!r}; a browser prints it to PDF."
-        )
