@@ -1,7 +1,7 @@
 """``dircal fit``: from a file of predictions with labels to a map."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -38,12 +38,20 @@ __all__ = ["command"]
     callback=lambda _, __, value: check_settings(value),
     help="An option of the calibrator, such as lam=0.01; may be repeated.",
 )
+@click.option(
+    "--uncertainty",
+    type=click.Choice(["none", "posterior"]),
+    default="none",
+    show_default=True,
+    help="Whether the file keeps what `predict_interval` of a Bayesian map needs, which is large.",
+)
 @output_options("Where to write the map, as JSON.")
 @common_options
 def command(
     source: "PredictionsFile",
     calibrator: str,
     options: tuple[str, ...],
+    uncertainty: Literal["none", "posterior"],
     output: Path,
     force: bool,
     as_json: bool,
@@ -62,7 +70,7 @@ def command(
         fitted = _fit(source, rows, calibrator, options)
         losses = _losses(source, rows, fitted)
     with output_file(output, force=force) as temporary:
-        dircal.save(fitted, temporary)
+        dircal.save(fitted, temporary, uncertainty=uncertainty)
     lines = _sentences(rows, fitted, losses, output)
     print_answer(as_json, _document(rows, fitted, losses, output), *lines)
 
