@@ -1,13 +1,11 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all.
+
+Modules that only writing needs are loaded then: `dircal --help` passes here as well.
+"""
 
 import errno
-import hashlib
 import os
-import platform
 import re
-import secrets
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +28,7 @@ __all__ = [
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where a file cannot grow."""
 # Name of the file that is being written, then who writes it: machine, process and when it began.
-_TEMPORARY = re.compile(r"\..*\.dircal-([0-9a-f]{8})-([0-9]{1,9})-([0-9]{1,15})-[0-9a-f]{8}", re.S)
+_TEMPORARY = r"(?s)\..*\.dircal-([0-9a-f]{8})-([0-9]{1,9})-([0-9]{1,15})-[0-9a-f]{8}"
 # A file of another machine that nobody wrote to for a day, in seconds, is being written by nobody.
 _ABANDONED_AFTER = 86_400.0
 
@@ -59,6 +57,8 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
         _remember(path, target, temporary)
         if replace:
             if target.exists():
+                import shutil
+
                 shutil.copymode(target, temporary)
             temporary.replace(target)
         elif not _rename_to_new(temporary, target):
@@ -96,6 +96,8 @@ def _rename_to_new(temporary: Path, target: Path) -> bool:
 
 def no_temporary_room(error: OSError, what: str) -> OSError:
     """An error that names the folder for temporary files, where something large goes on."""
+    import tempfile
+
     return OSError(
         error.errno,
         f"{error.strerror} in the folder for temporary files, where {what} (set TMPDIR to a folder "
@@ -174,9 +176,11 @@ def remove_abandoned(folder: Path) -> None:
     Reads the whole folder, so that it is for the beginning of a command and not for every file.
     What cannot be read or removed stays.
     """
+    import shutil
+
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            owner = _TEMPORARY.fullmatch(entry.name)
+            owner = re.fullmatch(_TEMPORARY, entry.name)
             if owner is None:
                 continue
             with suppress(OSError):
@@ -194,6 +198,9 @@ def temporary_folder() -> Iterator[Path]:
 
     Those that killed processes have left there go first.
     """
+    import shutil
+    import tempfile
+
     parent = Path(tempfile.gettempdir())
     remove_abandoned(parent)
     folder = parent / _temporary_name("folder")
@@ -205,6 +212,8 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _temporary_name(name: str) -> str:
+    import secrets
+
     # Names have at most 255 bytes, and a character up to 4.
     pid = os.getpid()
     owner = f"{_machine()}-{pid}-{_start_of(pid) or 0}"
@@ -244,6 +253,9 @@ def _machine() -> str:
 
     Within it a number and a beginning are of one process.
     """
+    import hashlib
+    import platform
+
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())

@@ -1,6 +1,9 @@
 """Rules that a measure has to keep."""
 
-from dircal.cli._gates import parse_gate
+from dircal.cli._evaluation import evaluate_rows
+from dircal.cli._gates import GATE_NAMES, parse_gate
+from dircal.cli._predictions_file import read_rows
+from dircal.cli._source import PredictionsFile
 
 
 def test_signs():
@@ -11,3 +14,9 @@ def test_signs():
 
 def test_a_measure_that_is_not_known_does_not_pass():
     assert all(parse_gate(f"log_loss {s} 1").fires({"log_loss": float("nan")}) for s in "<>")
+
+
+def test_gates_can_ask_for_what_is_measured(write_csv):
+    rows = read_rows(PredictionsFile(write_csv(), label="y"))
+    found = evaluate_rows(rows, "probability", n_resamples=100, seed=0)
+    assert set(GATE_NAMES) == set(found.values())

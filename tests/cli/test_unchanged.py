@@ -93,8 +93,8 @@ def test_fit_on_a_file_that_changes(run, write_csv, monkeypatch):
 
     labels = _predictions_file._read_labels
 
-    def and_change(table, column):
-        found = labels(table, column)
+    def and_change(*arguments):
+        found = labels(*arguments)
         CHANGES["grown"](Path("p.csv"))
         return found
 

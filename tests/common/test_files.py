@@ -48,10 +48,10 @@ def assert_same(a, b, place=""):
 def through_a_file(tmp_path):
     def there_and_back(fitted):
         path = tmp_path / "map.json"
-        dircal.save(fitted, path)
+        dircal.save(fitted, path, uncertainty="posterior")
         loaded = dircal.load(path)
         assert_same(fitted, loaded)
-        dircal.save(loaded, tmp_path / "again.json")
+        dircal.save(loaded, tmp_path / "again.json", uncertainty="posterior")
         assert path.read_bytes() == (tmp_path / "again.json").read_bytes()
         return loaded
 

@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import dircal
 from dircal import (
+    AutoCalibrator,
     BayesianDirichletCalibrator,
     CalibratedClassifier,
     CalibratorCV,
@@ -29,6 +30,7 @@ from dircal import (
     OneVsRestCalibrator,
     TemperatureScaling,
 )
+from dircal.io import from_bytes, to_bytes
 
 GOLDEN = sorted((Path(__file__).parent.parent / "data" / "saved").rglob("*.json"))
 each_golden = pytest.mark.parametrize(
@@ -58,6 +60,59 @@ def test_every_version_has_golden_files():
 def fitted(make_problem):
     problem = make_problem(0, n=100, k=3)
     return DirichletCalibrator().fit(problem.proba, problem.y)
+
+
+class TestUncertainty:
+    """What only intervals need is most of a file, and in it if wanted."""
+
+    @pytest.fixture(params=[3, 26])
+    def bayesian(self, request, make_problem):
+        k = request.param
+        problem = make_problem(0, n=200, k=k)
+        return BayesianDirichletCalibrator(classes=range(k)).fit(problem.proba, problem.y), problem
+
+    def test_it_is_left_out_by_default(self, bayesian, tmp_path):
+        fitted, problem = bayesian
+        dircal.save(fitted, tmp_path / "small.json")
+        dircal.save(fitted, tmp_path / "large.json", uncertainty="posterior")
+        sizes = [(tmp_path / name).stat().st_size for name in ("small.json", "large.json")]
+        assert sizes[0] < 0.7 * sizes[1]
+        small = dircal.load(tmp_path / "small.json")
+        assert (small.predict_proba(problem.proba) == fitted.predict_proba(problem.proba)).all()
+        assert str(small.explain()) == str(fitted.explain())
+        with pytest.raises(ValueError, match=r"uncertainty='posterior'"):
+            small.predict_interval(problem.proba)
+        # It can be saved again, and fitted again.
+        dircal.save(small, tmp_path / "again.json", uncertainty="posterior")
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "small.json").read_bytes()
+        small.fit(problem.proba, problem.y).predict_interval(problem.proba)
+
+    def test_it_is_kept_where_asked_for(self, bayesian, tmp_path):
+        fitted, problem = bayesian
+        dircal.save(fitted, tmp_path / "map.json", uncertainty="posterior")
+        loaded = dircal.load(tmp_path / "map.json")
+        for ours, theirs in zip(
+            loaded.predict_interval(problem.proba),
+            fitted.predict_interval(problem.proba),
+            strict=True,
+        ):
+            assert (ours == theirs).all()
+
+    def test_so_it_is_of_a_calibrator_inside_another(self, make_problem):
+        problem = make_problem(1, n=300, k=3)
+        auto = AutoCalibrator().fit(problem.proba, problem.y)
+        assert isinstance(auto.calibrator_, BayesianDirichletCalibrator)
+        assert from_bytes(to_bytes(auto)).calibrator_._posterior is None
+
+    def test_files_of_version_2_have_intervals(self):
+        loaded = dircal.load(GOLDEN[0].parents[1] / "version-2" / "bayesian.json")
+        lower, upper = loaded.predict_interval([[0.2, 0.3, 0.5]])
+        assert (lower < upper).all()
+
+    def test_other_words_are_refused(self, fitted, tmp_path):
+        with pytest.raises(ValueError, match=r"`uncertainty` must be"):
+            dircal.save(fitted, tmp_path / "map.json", uncertainty="all")
+        assert list(tmp_path.iterdir()) == []
 
 
 class TestSave:
@@ -221,7 +276,7 @@ def step(name, **fields):
 # Where, what stands there instead, and what the message says.
 BAD = {
     "other format": (("format",), "sklearn", r'does not say "format": "dircal"'),
-    "newer": (("version",), 3, "format version 3, and this dircal knows versions up to 2"),
+    "newer": (("version",), 4, "format version 4, and this dircal knows versions up to 3"),
     "version zero": (("version",), 0, "format version 0"),
     "true version": (("version",), True, 'and a "version"'),
     "stranger": (("extra",), 1, "has 'extra', which this version does not know"),
@@ -401,7 +456,8 @@ class TestLoad:
     def test_curves_must_fit(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
         path = tmp_path / "map.json"
-        dircal.save(BayesianDirichletCalibrator().fit(problem.proba, problem.y), path)
+        fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+        dircal.save(fitted, path, uncertainty="posterior")
         document = json.loads(path.read_text())
         curves = (*STEPS, 3, "fields")
         flat = {**ARRAY, "shape": [2, 10], "data": [[0.0] * 10] * 2}

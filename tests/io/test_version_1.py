@@ -27,10 +27,10 @@ def load_json(document, tmp_path):
 
 
 @each_golden
-def test_what_is_saved_again_is_version_2(path, tmp_path):
+def test_what_is_saved_again_is_of_this_version(path, tmp_path):
     loaded = dircal.load(path)
     dircal.save(loaded, tmp_path / "map.json")
-    assert json.loads((tmp_path / "map.json").read_text())["version"] == 2
+    assert json.loads((tmp_path / "map.json").read_text())["version"] == 3
     again = dircal.load(tmp_path / "map.json")
     assert again.map_ == loaded.map_
     X = json.loads((FOLDER / "expected.txt").read_text())[path.stem]["X"]

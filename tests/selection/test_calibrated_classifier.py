@@ -12,10 +12,17 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, LeaveOneGroupOut, StratifiedKFold, cross_val_score
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
@@ -27,6 +34,7 @@ from dircal import (
     CalibratorCV,
     DirichletCalibrator,
     IdentityCalibrator,
+    IsotonicCalibrator,
     MatrixScaling,
     OneVsRestCalibrator,
     TemperatureScaling,
@@ -170,10 +178,109 @@ def test_decision_scores_where_the_calibrator_reads_logits(data):
     assert two.predict_proba(X).shape == (400, 2)
 
 
+READ_AS_LOGITS = {
+    "default": (None, AutoCalibrator(input_scale="logit")),
+    "plain": (TemperatureScaling(), TemperatureScaling(input_scale="logit")),
+    "held": (
+        OneVsRestCalibrator(IsotonicCalibrator()),
+        OneVsRestCalibrator(IsotonicCalibrator(input_scale="logit")),
+    ),
+    "search": (
+        CalibratorCV(VectorScaling(penalty="l2"), {"lam": [0.01]}, cv=2),
+        CalibratorCV(VectorScaling(penalty="l2", input_scale="logit"), {"lam": [0.01]}, cv=2),
+    ),
+    "candidates": (
+        AutoCalibrator(calibrators=[TemperatureScaling(), VectorScaling()]),
+        AutoCalibrator(
+            calibrators=[
+                TemperatureScaling(input_scale="logit"),
+                VectorScaling(input_scale="logit"),
+            ],
+            input_scale="logit",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("given", "meant"), READ_AS_LOGITS.values(), ids=READ_AS_LOGITS)
+def test_decision_scores_need_no_word_where_there_is_nothing_else(data, scheme, given, meant):
+    X, y = data
+    before = None if given is None else repr(given)
+    machine = LinearSVC().fit(X, y)
+    models = [
+        CalibratedClassifier(machine, one, cv=2, scheme=scheme).fit(X, y) for one in (given, meant)
+    ]
+    assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+    assert models[0].calibrators_[0].input_scale == "logit"
+    # What was given stays as it is.
+    assert before is None or repr(given) == before
+    # Where there are probabilities, they are meant.
+    both = CalibratedClassifier(LogisticRegression(), given, cv=2).fit(X, y)
+    assert both.calibrators_[0].input_scale == "probability"
+
+
+def test_decision_scores_of_a_pipeline_and_in_a_grid(data):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), LinearSVC())
+    model = CalibratedClassifier(pipeline, cv=2)
+    grid = {"estimator__linearsvc__C": [0.1, 1.0], "cv": [2, 3]}
+    found = GridSearchCV(model, grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert set(found.best_params_) == set(grid)
+
+
+def test_parameters_of_a_calibrator_that_is_not_named(data):
+    model = CalibratedClassifier(GaussianNB())
+    with pytest.raises(ValueError, match=r"`calibrator__lam` is set, but `calibrator` is None"):
+        model.set_params(calibrator__lam=1.0)
+    model.set_params(calibrator=DirichletCalibrator(), calibrator__lam=1.0)
+    assert model.calibrator.lam == 1.0
+
+
+class Boosted(ClassifierMixin, BaseEstimator):
+    """Takes rows to watch while it is trained, as boosters do."""
+
+    def fit(self, X, y, sample_weight=None, *, eval_set=None, callbacks=None, verbose=True):
+        self.seen_ = len(X), eval_set, callbacks, verbose
+        self.inner_ = GaussianNB().fit(X, y, sample_weight)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_options_of_fit_reach_the_classifier(data, n_jobs):
+    X, y = data
+    watched = [(X[:10], y[:10])]
+    model = CalibratedClassifier(Boosted(), TemperatureScaling(), cv=2, n_jobs=n_jobs)
+    model.fit(X, y, eval_set=watched, callbacks=[], verbose=False)
+    for booster in model.estimators_:
+        n_rows, eval_set, callbacks, verbose = booster.seen_
+        assert n_rows == 200
+        assert_array_equal(eval_set[0][0], X[:10])
+        assert (callbacks, verbose) == ([], False)
+
+
+def test_rows_and_labels_that_are_swapped(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"`X` and `y` are swapped"):
+        CalibratedClassifier(GaussianNB()).fit(y, X)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("sigmoid", "PlattCalibrator"), ("temperature", "TemperatureScaling")]
+)
+def test_methods_of_scikit_learn_are_translated(data, name, ours):
+    with pytest.raises(ValueError, match=f"got '{name}'. Pass {ours}"):
+        CalibratedClassifier(GaussianNB(), name).fit(*data)
+
+
 def test_the_missing_method_is_named(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"predict_proba.*input_scale='probability'; LinearSVC"):
-        CalibratedClassifier(LinearSVC(), TemperatureScaling()).fit(X, y)
+    with pytest.raises(ValueError, match=r"predict_proba.*input_scale='probability'; Ridge"):
+        CalibratedClassifier(Ridge(), TemperatureScaling(), scheme="prefit").fit(X, y)
     with pytest.raises(ValueError, match=r"decision_function.*'logit'; GaussianNB"):
         CalibratedClassifier(GaussianNB(), TemperatureScaling(input_scale="logit")).fit(X, y)
 

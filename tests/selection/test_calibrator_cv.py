@@ -12,8 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 from dircal import (
+    BetaCalibrator,
     CalibratorCV,
     DirichletCalibrator,
+    HistogramCalibrator,
     IdentityCalibrator,
     IsotonicCalibrator,
     MatrixScaling,
@@ -353,3 +355,50 @@ def test_parameters_that_are_lists(values, make_problem):
     assert search.cv_results_["param_edges"].shape == (2,)
     assert search.cv_results_["param_edges"].tolist() == values
     assert search.best_params_ == {"edges": values[0]}
+
+
+def test_two_processes_find_the_same(search, make_problem):
+    problem = make_problem(4, n=200)
+    one = clone(search).fit(problem.proba, problem.y)
+    two = clone(search).set_params(n_jobs=2).fit(problem.proba, problem.y)
+    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert_array_equal(one.predict_proba(problem.proba), two.predict_proba(problem.proba))
+    with pytest.raises(ValueError, match="`n_jobs` must be None or a whole number"):
+        clone(search).set_params(n_jobs=0).fit(problem.proba, problem.y)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "names", "n_settings"),
+    [
+        (DirichletCalibrator(), {"lam", "mu"}, 32),
+        (DirichletCalibrator(penalty="l2"), {"lam"}, 11),
+        (MatrixScaling(), {"lam", "mu"}, 32),
+        (VectorScaling(), {"penalty", "lam"}, 9),
+        (OneVsRestCalibrator(HistogramCalibrator()), {"calibrator__n_bins"}, 6),
+        (OneVsRestCalibrator(BetaCalibrator()), {"calibrator__slopes"}, 2),
+    ],
+    ids=repr,
+)
+def test_a_grid_for_whoever_names_none(calibrator, names, n_settings, make_problem):
+    problem = make_problem(5, n=150)
+    search = CalibratorCV(calibrator, cv=2).fit(problem.proba, problem.y)
+    assert set(search.best_params_) == names
+    assert len(search.cv_results_["params"]) == n_settings
+    assert len({str(one) for one in search.cv_results_["params"]}) == n_settings
+
+
+@pytest.mark.parametrize("calibrator", [TemperatureScaling(), IdentityCalibrator()], ids=repr)
+def test_nothing_to_try(calibrator, make_problem):
+    problem = make_problem(5, n=150)
+    with pytest.raises(ValueError, match=f"{type(calibrator).__name__} has nothing that is worth"):
+        CalibratorCV(calibrator).fit(problem.proba, problem.y)
+
+
+def test_the_default_strengths_go_beyond_those_that_are_learned(make_problem):
+    for seed, k in [(0, 3), (1, 5), (2, 10)]:
+        problem = make_problem(seed, n=600, k=k)
+        learned = DirichletCalibrator().fit(problem.proba, problem.y).strengths_
+        search = CalibratorCV(DirichletCalibrator(), cv=2).fit(problem.proba, problem.y)
+        for name in ("lam", "mu"):
+            tried = [one[name] for one in search.cv_results_["params"]]
+            assert min(tried) < learned[name] < max(tried)

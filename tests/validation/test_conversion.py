@@ -1,9 +1,12 @@
 """What other libraries hold: tensors, and labels with an order of their own."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 
 from dircal import (
     BetaCalibrator,
@@ -12,6 +15,7 @@ from dircal import (
     TemperatureScaling,
     metrics,
 )
+from dircal.exceptions import RowSumWarning
 from dircal.validation import as_array, category_order
 
 SIZES = ["small", "medium", "large"]
@@ -115,3 +119,22 @@ def test_a_network_as_a_function(sizes):
     )
     numbers = np.arange(200.0)[:, None]
     assert model.fit(numbers, y).predict_proba(numbers).shape == (200, 3)
+
+
+def test_lists_of_tensors_and_probabilities_of_half_precision():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    proba = torch.tensor(rng.dirichlet(np.ones(5), size=300), requires_grad=True)
+    y = torch.tensor(rng.integers(5, size=300))
+    plain = TemperatureScaling().fit(proba, y).predict_proba(proba)
+    listed = TemperatureScaling().fit(list(proba), list(y)).predict_proba(list(proba))
+    assert_array_equal(listed, plain)
+    # Rounding to eight bits moves sums of rows; that is no news.
+    half = proba.to(torch.bfloat16)
+    assert abs(half.detach().double().sum(dim=1) - 1).max() > 1e-3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = TemperatureScaling().fit(half, y)
+        fitted.predict_proba(half)
+    with pytest.warns(RowSumWarning):
+        TemperatureScaling().fit(half.detach().float() * 1.001, y)

@@ -200,7 +200,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     effective_parameters_: dict[str, float]
     log_evidence_: float
     row_mean_factor_: float
-    _posterior: ExactPosterior | LowRankPosterior
+    _posterior: ExactPosterior | LowRankPosterior | None
 
     _reads_raw_logits: ClassVar[bool] = False
     _has_matrix: ClassVar[bool] = True

@@ -64,12 +64,14 @@ def step_of(mixed: MixedRows, params: FloatArray) -> AbstractLinearStep | WithCu
 
 
 def check_posterior(
-    posterior: Posterior, k: int, linear: AbstractLinearStep, curved: WithCurves | None
+    posterior: Posterior | None, k: int, linear: AbstractLinearStep, curved: WithCurves | None
 ) -> None:
-    """Refuse a posterior that is not one of the parameters of the map.
+    """Refuse a posterior that is not one of the parameters of the map; None if a file left it out.
 
     Curves are part of it where the whole covariance is known.
     """
+    if posterior is None:
+        return
     n_linear = 2 * k if isinstance(linear, Diagonal) else k * (k + 1)
     possible = {n_linear}
     if curved is not None:
@@ -92,16 +94,24 @@ class BayesianIntervals:
         The map.
     row_mean_factor : float
         The part of the mean of a row that the prior has seen.
-    posterior : Posterior
-        Of the coefficients of scores, and of statistics where the map is curved.
+    posterior : Posterior, optional
+        Of the coefficients of scores, and of statistics where the map is curved; None where it was
+        not kept, and there are no intervals.
     """
 
     whole: CalibrationMap
     row_mean_factor: float
-    posterior: Posterior
+    posterior: Posterior | None
 
     def of(self, inputs: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends (n, k), of inputs (n, d) as users pass them."""
+        if self.posterior is None:
+            raise ValueError(
+                "This map was loaded from a file without the uncertainty of its parameters, so it "
+                "has no intervals. Save the fitted calibrator with "
+                "dircal.save(calibrator, path, uncertainty='posterior'), or on the command line "
+                "with dircal fit --uncertainty posterior."
+            )
         width = float(ndtri(0.5 + 0.5 * level))
         lower, upper = np.empty((2, len(inputs), self.whole.n_classes))
         with limited_blas(inputs.shape):
@@ -115,6 +125,7 @@ class BayesianIntervals:
         scores = scores_of.read(inputs)
         proba_of = CalibrationMap(len(scores), self.whole.steps[len(scores_of.steps) :])
         proba = self.whole.without_masked(proba_of.on_block(scores.copy()), inputs)
+        assert self.posterior is not None
         spread = width * self.posterior.spread_of_log_odds(proba, self._features(scores, curved))
         # Where a probability is one in floating point, the rest still has a logarithm.
         with np.errstate(divide="ignore"):

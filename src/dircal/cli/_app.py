@@ -7,6 +7,7 @@ import click
 
 from dircal import __version__
 from dircal.cli._errors import told
+from dircal.cli._nearest import did_you_mean
 
 __all__ = ["SUMMARIES", "app"]
 
@@ -46,7 +47,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in SUMMARIES:
-            return None
+            ctx.fail(f"No such command {cmd_name!r}.{did_you_mean(cmd_name, SUMMARIES)}")
         module = importlib.import_module(f"dircal.cli.commands._{cmd_name}")
         command: click.Command = module.command
         return command

@@ -1,13 +1,23 @@
 """Calibrators by the names they have on the command line."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import FileRows
 
-__all__ = ["NAMES", "make_calibrator", "make_calibrators"]
+import click
+
+from dircal.cli._nearest import did_you_mean
+
+__all__ = [
+    "NAMES",
+    "check_name",
+    "check_names",
+    "check_settings",
+    "make_calibrator",
+    "make_calibrators",
+]
 
 # By name, so that help need not load them.
 _CLASSES = {
@@ -26,6 +36,32 @@ _CLASSES = {
 NAMES = tuple(_CLASSES)
 # These have options of their own on the command line.
 _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
+
+
+def check_name(name: str) -> str:
+    """Refuse what is certainly no calibrator, before any is loaded; classes are looked up later."""
+    if name not in NAMES and not name[:1].isupper():
+        raise click.BadParameter(_no_calibrator(name))
+    return name
+
+
+def check_names(names: str | None) -> str | None:
+    """The same for a list of names, each once."""
+    for name in [] if names is None else _names_in(names):
+        check_name(name)
+    return names
+
+
+def check_settings(options: Sequence[str]) -> Sequence[str]:
+    """Refuse options that are not of the form ``name=value``."""
+    for option in options:
+        _parse(option)
+    return options
+
+
+def _no_calibrator(name: str) -> str:
+    near = did_you_mean(name, [*NAMES, *_CLASSES.values()])
+    return f"{name!r} is no calibrator.{near} There are {', '.join(NAMES)}."
 
 
 def make_calibrator(
@@ -48,7 +84,7 @@ def make_calibrator(
     # A class of its own room that has no short name here goes by its name.
     kind = _CLASSES.get(name, name)
     if kind not in _CLASSES.values() and kind not in calibrators.__all__:
-        raise ValueError(f"{name!r} is no calibrator; there are {', '.join(NAMES)}.")
+        raise ValueError(_no_calibrator(name))
     calibrator = getattr(dircal, kind)(input_scale=scale, classes=classes)
     given = dict(_parse(option) for option in options)
     known = [one for one in calibrator.get_params(deep=False) if one not in _ELSEWHERE]
@@ -56,7 +92,10 @@ def make_calibrator(
         if option in _ELSEWHERE:
             raise ValueError(f"--option {option}: use {_ELSEWHERE[option]} instead.")
         if option not in known:
-            raise ValueError(f"--option {option}: {kind} has {', '.join(known) or 'no options'}.")
+            near = did_you_mean(option, known)
+            raise ValueError(
+                f"--option {option}: {kind} has {', '.join(known) or 'no options'}.{near}"
+            )
     calibrator.set_params(**given)
     binary = not get_tags(calibrator).classifier_tags.multi_class
     if len(rows.columns) == 1 and not binary:
@@ -71,17 +110,23 @@ def make_calibrator(
 
 def make_calibrators(names: str, scale: str, rows: "FileRows") -> dict[str, Any]:
     """Several of them, by a list of names, for the columns of these rows."""
+    return {name: make_calibrator(name, scale, rows) for name in _names_in(names)}
+
+
+def _names_in(names: str) -> list[str]:
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted or len(set(wanted)) < len(wanted):
-        raise ValueError(f"--calibrators {names!r} must name calibrators, each once.")
-    return {name: make_calibrator(name, scale, rows) for name in wanted}
+        raise click.BadParameter(f"{names!r} must name calibrators, each once.")
+    return wanted
 
 
 def _parse(option: str) -> tuple[str, Any]:
     """``name=value``; the value is JSON where it can be, and a word otherwise."""
+    import json
+
     name, equals, text = option.partition("=")
     if not equals or not name.strip():
-        raise ValueError(f"--option {option!r} must be NAME=VALUE, for example lam=0.01.")
+        raise click.BadParameter(f"{option!r} must be NAME=VALUE, for example lam=0.01.")
     try:
         return name.strip(), json.loads(text)
     except ValueError:

@@ -3,7 +3,6 @@
 import io
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from dircal._files import NO_ROOM, WrittenFiles
 from dircal._signals import requests_raise
 from dircal._terminal import printable
 
-__all__ = ["BAD_INPUT", "DEBUG", "GATE_FAILED", "AskedToEnd", "told"]
+__all__ = ["BAD_INPUT", "DEBUG", "GATE_FAILED", "SPOOLED", "AskedToEnd", "told"]
 
 GATE_FAILED = 1
 BAD_INPUT = 2
@@ -23,6 +22,8 @@ BAD_INPUT = 2
 _BROKEN_PIPE = 141
 DEBUG = "dircal.debug"
 """Key of `click.Context.meta`: whether tracebacks are wanted."""
+SPOOLED = "dircal.standard_input"
+"""Key of `click.Context.meta`: the file that standard input was copied to."""
 
 
 class AskedToEnd(KeyboardInterrupt):
@@ -35,7 +36,7 @@ def told(context: click.Context | None = None) -> Iterator[None]:
     _write_any_character()
     with WrittenFiles() as written:
         try:
-            with _warnings_on_stderr(), requests_raise(AskedToEnd):
+            with _warnings_on_stderr(context), requests_raise(AskedToEnd):
                 yield
         except click.exceptions.Exit:
             raise
@@ -57,13 +58,18 @@ def told(context: click.Context | None = None) -> Iterator[None]:
 
 def _leave(context: click.Context | None, error: BaseException, message: str) -> None:
     if context is not None and context.meta.get(DEBUG):
+        import traceback
+
         traceback.print_exception(error)
-    _tell(f"Error: {message}")
+    _tell(f"Error: {message}", context)
     raise click.exceptions.Exit(BAD_INPUT) from error
 
 
-def _tell(message: str) -> None:
-    """One line on stderr, if anybody can be told."""
+def _tell(message: str, context: click.Context | None) -> None:
+    """One line on stderr, if anybody can be told; nobody knows the copy of standard input."""
+    copy = None if context is None else context.meta.get(SPOOLED)
+    if copy is not None:
+        message = message.replace(repr(copy), "standard input").replace(copy, "standard input")
     try:
         click.echo(printable(" ".join(message.split())), err=True)
     except OSError:
@@ -114,7 +120,7 @@ def _write_any_character() -> None:
 
 
 @contextmanager
-def _warnings_on_stderr() -> Iterator[None]:
+def _warnings_on_stderr(context: click.Context | None) -> Iterator[None]:
     """Show each warning of ours once, as a line."""
     shown: set[str] = set()
 
@@ -123,7 +129,7 @@ def _warnings_on_stderr() -> Iterator[None]:
         key = category.__name__ if category.__name__ == "RowSumWarning" else str(message)
         if category.__module__.startswith("dircal.") and key not in shown:
             shown.add(key)
-            _tell(f"Warning: {message}")
+            _tell(f"Warning: {message}", context)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

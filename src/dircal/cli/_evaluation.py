@@ -1,13 +1,11 @@
 """All measures of a file of predictions, how sure we are of them, and the tests."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dircal._typing import InputScale, LabelArray
-from dircal.cli._gates import Gate
 from dircal.cli._predictions_file import FileRows
 from dircal.inference import (
     UNCALIBRATED,
@@ -21,14 +19,13 @@ from dircal.inference import (
 )
 from dircal.metrics import EqualWidth, Table
 
-__all__ = ["Evaluation", "check_names", "evaluate_rows"]
+__all__ = ["Evaluation", "evaluate_rows"]
 
 LEVEL = 0.95
 """Of the intervals."""
 # As in `dircal.calibration_test` and `dircal.score_test`.
 _BINS = EqualWidth(15)
 _ALPHA = 0.05
-_TESTED = ("confidence_ece", "classwise_ece")
 _SCORE_TEST = "score_test"
 
 
@@ -105,18 +102,3 @@ def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: 
         {test.measure: test for test in tests},
         score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
     )
-
-
-def check_names(gates: Sequence[Gate]) -> None:
-    """Refuse gates on what is not measured, before the work."""
-    measures = [measure.record for measure in default_measures(Table.EVALUATION)]
-    sure = [record.name for record in measures if record.interval is not None]
-    known = [record.name for record in measures]
-    known += [f"{name}.{end}" for name in sure for end in ("low", "high")]
-    known += [f"{name}.pvalue" for name in (*_TESTED, _SCORE_TEST)]
-    for gate in gates:
-        if gate.name not in known:
-            raise ValueError(
-                f"--fail-if {gate.rule!r}: {gate.name!r} is not measured. There are "
-                f"{', '.join(known)}."
-            )

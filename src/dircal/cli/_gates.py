@@ -7,7 +7,30 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-__all__ = ["Gate", "parse_gate"]
+from dircal.cli._nearest import did_you_mean
+
+__all__ = ["GATE_NAMES", "Gate", "parse_gate"]
+
+_WITH_INTERVAL = (
+    "accuracy",
+    "error_rate",
+    "log_loss",
+    "brier_score",
+    "confidence_ece",
+    "classwise_ece",
+    "smooth_ece",
+    "debiased_squared_error",
+)
+# Written out, and compared by a test to what is measured: a mistyped rule is told at once.
+GATE_NAMES = (
+    *_WITH_INTERVAL,
+    "maximum_calibration_error",
+    *(f"{name}.{end}" for name in _WITH_INTERVAL for end in ("low", "high")),
+    "confidence_ece.pvalue",
+    "classwise_ece.pvalue",
+    "score_test.pvalue",
+)
+"""Everything that a gate can ask for."""
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -49,5 +72,11 @@ def parse_gate(rule: str) -> Gate:
         raise ValueError(
             f"--fail-if {rule!r} must be a measure, one of < <= > >=, and a number; for example "
             "'classwise_ece > 0.02'."
+        )
+    if found[1] not in GATE_NAMES:
+        near = did_you_mean(found[1], GATE_NAMES)
+        raise ValueError(
+            f"--fail-if {rule!r}: {found[1]!r} is not measured.{near} There are "
+            f"{', '.join(GATE_NAMES)}."
         )
     return Gate(rule.strip(), found[1], found[2], limit)

@@ -1,17 +1,23 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from dircal.cli._calibrators import NAMES, check_names
 from dircal.cli._errors import DEBUG
+from dircal.cli._kinds import FORMATS
+from dircal.cli._output import check_output, is_stdout
+from dircal.cli._source import PredictionsFile, check_exists, check_source
+from dircal.cli._standard_input import input_file
 
 __all__ = [
     "common_options",
     "cross_fitting_options",
+    "map_argument",
     "output_options",
     "predictions_options",
     "resampling_options",
@@ -22,6 +28,7 @@ __all__ = [
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+_FORMAT_NAMES = ("--format", "--input-format")
 
 
 def common_options(command: _F) -> _F:
@@ -42,12 +49,20 @@ def common_options(command: _F) -> _F:
     return as_json(debug(command))
 
 
-def output_options(what: str) -> Callable[[_F], _F]:
-    """``-o`` and ``--force``."""
+def output_options(
+    what: str, *, check: Callable[[Path], object] = lambda path: path
+) -> Callable[[_F], _F]:
+    """``-o`` and ``--force``; ``check`` refuses names of files that it cannot be."""
     what = f"{what} A minus (-) prints it."
 
+    def checked(_: click.Context, __: click.Parameter, value: Path) -> Path:
+        check(value)
+        return value
+
     def add(command: _F) -> _F:
-        output = click.option("-o", "--output", required=True, type=FILE, help=what)
+        output = click.option(
+            "-o", "--output", required=True, type=FILE, callback=checked, help=what
+        )
         force = click.option(
             "--force", is_flag=True, help="Replace the output file if it is there already."
         )
@@ -56,41 +71,115 @@ def output_options(what: str) -> Callable[[_F], _F]:
     return add
 
 
-def source_options(command: _F) -> _F:
+def map_argument(command: _F) -> _F:
+    """The file of a fitted map; that it is there is checked before anything is loaded."""
+
+    def existing(_: click.Context, __: click.Parameter, value: Path) -> Path:
+        check_exists(value)
+        return value
+
+    return click.argument("map_file", metavar="MAP", type=FILE, callback=existing)(command)
+
+
+def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) -> _F:
     """The file, and which of its columns are the scores; handed over as one ``source``."""
 
     @click.argument("predictions", type=FILE)
+    @click.option(
+        *format_names,
+        "kind",
+        type=click.Choice(FORMATS),
+        help="What standard input is, where PREDICTIONS is a minus (-).",
+    )
     @click.option(
         "--columns",
         metavar="LIST",
         help="Columns with the scores: names with commas (a,b,c), or a pattern with a star in the "
         "place of the label ('prob_*'); for NPZ the name of the array.",
     )
-    @click.option("--delimiter", metavar="CHAR", help="What separates the cells of a text file.")
+    @_text_options
     @wraps(command)
     def wrapped(
+        *args: Any,
         predictions: Path,
+        kind: str | None,
         columns: str | None,
         delimiter: str | None,
-        *args: Any,
+        decimal: str,
+        encoding: str | None,
         classes: str | None = None,
         scale: str = "probability",
         label: str = "",
         weights: str | None = None,
+        unlabelled: str = "refuse",
         **kwargs: Any,
     ) -> Any:
-        from dircal.cli._predictions_file import PredictionsFile
-
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-            raise click.BadParameter(f"must be one character; got {delimiter!r}.")
-        source = PredictionsFile(predictions, columns, classes, scale, label, weights, delimiter)  # type: ignore[arg-type]
+        if "output" in kwargs:
+            check_output(kwargs["output"], force=kwargs["force"], inputs=[predictions])
+        source = PredictionsFile(
+            input_file(click.get_current_context(), predictions, kind),
+            columns=columns,
+            classes=classes,
+            scale=scale,  # type: ignore[arg-type]
+            label=label,
+            weights=weights,
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            unlabelled=unlabelled,
+            name="standard input" if is_stdout(predictions) else "",
+        )
+        check_source(source)
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
 
-def predictions_options(command: _F) -> _F:
-    """The same for a file that has labels."""
+def _text_options(command: _F) -> _F:
+    """How a text file is written, where it does not tell by itself."""
+    delimiter = click.option(
+        "--delimiter",
+        metavar="CHAR",
+        callback=_one_character,
+        help="What separates the cells of a text file, where its first line does not tell.",
+    )
+    decimal = click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="What stands before decimals in a text file.",
+    )
+    encoding = click.option(
+        "--encoding",
+        metavar="NAME",
+        callback=_known_encoding,
+        help="Of a text file that is not in UTF-8, such as cp1252 or utf-16.",
+    )
+    return delimiter(decimal(encoding(command)))
+
+
+def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    # As shells hand it over where a person meant a tab.
+    value = "\t" if value == "\\t" else value
+    if value is not None and (len(value) != 1 or value in '"\r\n'):
+        raise click.BadParameter(f"must be one character; got {value!r}.")
+    return value
+
+
+def _known_encoding(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    import codecs
+
+    try:
+        return None if value is None else codecs.lookup(value).name
+    except LookupError:
+        raise click.BadParameter(
+            f"must be an encoding that Python knows, such as cp1252 or utf-16; got {value!r}."
+        ) from None
+
+
+def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) -> _F:
+    """The same for a file that has labels; ``format_names`` say what it is called."""
     label = click.option(
         "--label",
         required=True,
@@ -110,7 +199,14 @@ def predictions_options(command: _F) -> _F:
         show_default=True,
         help="What the scores are.",
     )
-    return label(classes(scale(source_options(command))))
+    unlabelled = click.option(
+        "--skip-unlabelled",
+        "unlabelled",
+        flag_value="skip",
+        default="refuse",
+        help="Leave out rows without a label; otherwise they are an error.",
+    )
+    return label(classes(scale(unlabelled(source_options(command, format_names=format_names)))))
 
 
 def weights_option(command: _F) -> _F:
@@ -137,11 +233,10 @@ def resampling_options(command: _F) -> _F:
 
 def cross_fitting_options(command: _F) -> _F:
     """Several calibrators by name, and the number of folds."""
-    from dircal.cli._calibrators import NAMES
-
     calibrators = click.option(
         "--calibrators",
         metavar="LIST",
+        callback=lambda _, __, value: check_names(value),
         help=f"Calibrators with commas, of {', '.join(NAMES)}.",
     )
     folds = click.option(

@@ -1,8 +1,6 @@
 """What the commands print, and the files they may write to."""
 
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -10,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from dircal._files import (
     NO_ROOM,
@@ -103,6 +100,8 @@ def output_file(path: Path, *, force: bool) -> Iterator[Path]:
 def _copy_to_stdout(file: Path) -> None:
     if sys.stdout is None:
         raise ValueError("--output '-': there is no standard output. Name a file.")
+    import shutil
+
     sys.stdout.flush()
     try:
         with file.open("rb") as content:
@@ -134,6 +133,8 @@ def print_answer(as_json: bool, document: dict[str, Any], *lines: str) -> None:
 
 def print_json(document: dict[str, Any], *, stderr: bool = False) -> None:
     """One JSON object; what is no number is null."""
+    import json
+
     plain = _plain(document)
     text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
     text = OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
@@ -146,6 +147,8 @@ def print_json(document: dict[str, Any], *, stderr: bool = False) -> None:
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np
+
     if isinstance(value, dict):
         return {_key(key): _plain(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
-from dircal.cli._selection import column_called, columns_of_classes
+from dircal.cli._selection import columns_of_classes
+from dircal.cli._source import PredictionsFile, column_called, open_file
 from dircal.cli._unchanged import changed, unchanged
-from dircal.cli.tables import AbstractChunk, AbstractTable, open_table
+from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
 from dircal.metrics import Predictions
 from dircal.validation import (
@@ -24,20 +25,7 @@ from dircal.validation import (
     check_weight,
 )
 
-__all__ = ["FileRows", "PredictionsFile", "arguments_of", "open_file", "read_rows"]
-
-
-@dataclass(frozen=True)
-class PredictionsFile:
-    """Where the predictions are, in the words of the command line."""
-
-    path: Path
-    columns: str | None = None
-    classes: str | None = None
-    scale: InputScale = "probability"
-    label: str = ""
-    weights: str | None = None
-    delimiter: str | None = None
+__all__ = ["FileRows", "arguments_of", "doubt_logits", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -81,28 +69,21 @@ class FileRows:
         return Predictions.of_checked(data).with_probabilities(proba)
 
 
-def open_file(source: PredictionsFile) -> AbstractTable:
-    """The file of predictions, opened."""
-    is_archive = source.path.suffix.lower() == ".npz"
-    array = source.columns if is_archive else None
-    return open_table(source.path, delimiter=source.delimiter, array=array)
-
-
 def read_rows(source: PredictionsFile) -> FileRows:
     """Labels first, since they tell which columns are the scores, then the scores."""
     with unchanged(source.path), open_file(source) as table:
         aside = []
         is_array = table.score_columns is not None
         if is_array and source.label.endswith(".npy") and source.label not in table.names:
-            labels = _labels_beside(Path(source.label), table)
+            labels, kept = _labels_beside(source, table)
         else:
             aside.append(column_called(table, source.label, "--label"))
-            labels = _read_labels(table, aside[0])
+            labels, kept = _read_labels(table, aside[0], source.unlabelled)
         if source.weights is not None:
             aside.append(column_called(table, source.weights, "--weights"))
         chosen = columns_of_classes(table, source.columns, source.classes, np.unique(labels), aside)
         columns = chosen.positions + aside[1:]
-        scores, places = _read_numbers(table, columns, len(labels), source.scale)
+        scores, places = _read_numbers(table, columns, kept, source.scale)
         weights = None
         if source.weights is not None:
             scores, weights = scores[:, :-1], check_weight(scores[:, -1], len(scores))
@@ -111,6 +92,9 @@ def read_rows(source: PredictionsFile) -> FileRows:
             check_values(scores, weights, source.scale, arguments_of(source, names, places))
         if source.scale == "logit":
             doubt_logits(scores, source, "Leave --scale logit out if they are.")
+        if not kept.all():
+            n_left = len(kept) - len(labels)
+            warn(f"{n_left:,} of {len(kept):,} rows have no label and are left out.", DircalWarning)
         return FileRows(scores, names, chosen.classes, labels, weights, is_array)
 
 
@@ -127,21 +111,38 @@ def arguments_of(source: PredictionsFile, names: list[str], row: Callable[[int],
     )
 
 
-def _read_labels(table: AbstractTable, column: int) -> LabelArray:
-    parts = []
+def _read_labels(
+    table: AbstractTable, column: int, unlabelled: str
+) -> tuple[LabelArray, npt.NDArray[np.bool_]]:
+    """Labels, and which of all rows they belong to."""
+    parts, kept = [], []
     with Progress("Reading labels", table.size, table.unit) as progress:
         for chunk in table.chunks([column]):
-            parts.append(chunk.values(column))
+            here = np.ones(chunk.n_rows, bool)
+            if unlabelled == "skip":
+                here = ~chunk.is_empty(column)
+            parts.append((chunk if here.all() else chunk.take(here)).values(column))
+            kept.append(here)
             progress.advance(chunk.advance)
     if not parts:
         raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions with their labels.")
-    labels = table.as_labels(np.concatenate(parts))
-    return _checked(labels, table)
+    found = np.concatenate(kept)
+    _refuse_none(found, table)
+    labels = table.as_labels(np.concatenate([part for part in parts if len(part)]))
+    return _checked(labels, table), found
 
 
-def _labels_beside(path: Path, table: AbstractTable) -> LabelArray:
-    from dircal.cli.tables._arrays import read_labels
+def _refuse_none(kept: npt.NDArray[np.bool_], table: AbstractTable) -> None:
+    if not kept.any():
+        raise ValueError(f"{str(table.path)!r} has no row with a label. Pass another --label.")
 
+
+def _labels_beside(
+    source: PredictionsFile, table: AbstractTable
+) -> tuple[LabelArray, npt.NDArray[np.bool_]]:
+    from dircal.cli.tables._arrays import empty_labels, read_labels
+
+    path = Path(source.label)
     with unchanged(path):
         labels = read_labels(path)
     if len(labels) != table.size:
@@ -149,7 +150,11 @@ def _labels_beside(path: Path, table: AbstractTable) -> LabelArray:
             f"{str(path)!r} has {len(labels)} labels, but {str(table.path)!r} has {table.size} "
             "rows. Pass one label for each row."
         )
-    return _checked(labels, table)
+    kept = np.ones(len(labels), bool)
+    if source.unlabelled == "skip":
+        kept = ~empty_labels(labels)
+        _refuse_none(kept, table)
+    return _checked(labels[kept], table), kept
 
 
 def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
@@ -161,20 +166,23 @@ def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
 
 
 def _read_numbers(
-    table: AbstractTable, columns: list[int], n_rows: int, scale: InputScale
+    table: AbstractTable, columns: list[int], kept: npt.NDArray[np.bool_], scale: InputScale
 ) -> tuple[AnyFloatArray, Callable[[int], str]]:
-    """All rows of some columns, and how people find a row in the file."""
+    """The rows of some columns that are kept, and how people find a row in the file."""
     parts: list[AnyFloatArray] = []
+    all_kept, n_kept = bool(kept.all()), np.count_nonzero(kept)
     with Progress("Reading", table.size, table.unit) as progress:
         for chunk in table.chunks(columns):
-            numbers = chunk.numbers(columns)
-            _refuse_missing(chunk, numbers, [table.names[i] for i in columns], table.path, scale)
+            here = kept[chunk.first : chunk.first + chunk.n_rows]
+            part = chunk if all_kept else chunk.take(here)
+            numbers = part.numbers(columns)
+            _refuse_missing(part, numbers, [table.names[i] for i in columns], table.path, scale)
             parts.append(numbers)
             progress.advance(chunk.advance)
     scores = np.concatenate(parts)
-    if len(scores) != n_rows:
+    if len(scores) != n_kept:
         raise changed(table.path)
-    return scores, partial(_place, table, columns)
+    return scores, lambda row: _place(table, columns, int(np.flatnonzero(kept)[row]))
 
 
 def _place(table: AbstractTable, columns: list[int], row: int) -> str:

@@ -1,6 +1,5 @@
 """Which columns of a file are the scores of which class: decided here for every command."""
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import LabelArray
+from dircal.cli._source import column_called, items_of, list_names, list_of_columns
 from dircal.cli.tables import AbstractTable
 from dircal.validation import (
     find_columns,
@@ -18,7 +18,7 @@ from dircal.validation import (
     show,
 )
 
-__all__ = ["ClassColumns", "column_called", "columns_of_classes", "columns_of_map"]
+__all__ = ["ClassColumns", "columns_of_classes", "columns_of_map"]
 
 
 @dataclass(frozen=True)
@@ -29,21 +29,10 @@ class ClassColumns:
     classes: LabelArray
 
 
-def column_called(table: AbstractTable, name: str, option: str) -> int:
-    """Position of the one column of this name."""
-    found = [i for i, one in enumerate(table.names) if one == name]
-    if len(found) == 1:
-        return found[0]
-    problem = f"{len(found)} columns" if found else "no column"
-    raise ValueError(
-        f"{option}: {str(table.path)!r} has {problem} called {name!r}. {_its_columns(table)}"
-    )
-
-
 def _columns_called(table: AbstractTable, names: str) -> list[int]:
     """Positions of columns that are named one by one."""
     positions: list[int] = []
-    for name in _items(names):
+    for name in items_of(names):
         position = column_called(table, name, "--columns")
         if position in positions:
             raise ValueError(f"--columns names the column {name!r} twice. Name each once.")
@@ -62,7 +51,7 @@ def columns_of_classes(
 
     ``columns`` and ``classes`` are the options of the command line, as typed.
     """
-    given = None if classes is None else _as_typed(_items(classes), labels)
+    given = None if classes is None else _as_typed(items_of(classes), labels)
     _refuse_unknown(labels, given)
     if table.score_columns is not None:
         return _by_order(table, list(table.score_columns), given, labels)
@@ -97,9 +86,9 @@ def columns_of_map(table: AbstractTable, columns: str | None, calibrator: Any) -
         if near is not None:
             return near
         raise ValueError(
-            f"{str(table.path)!r} lacks columns that the map reads: {_list(fitted)}. "
-            f"{_its_columns(table)} Name them with --columns, in this order, or as a pattern such "
-            "as 'prob_*'."
+            f"{str(table.path)!r} lacks columns that the map reads: {list_names(fitted)}. "
+            f"{list_of_columns(table)} Name them with --columns, in this order, or as a pattern "
+            "such as 'prob_*'."
         )
     if "*" in columns:
         found = _by_pattern(table, range(len(table.names)), columns, labels, labels)
@@ -145,9 +134,9 @@ def _by_name_or_order(
         return ClassColumns(positions, _as_typed(list(names), labels))
     if given is None and len(names) > 1 and like_labels(names, labels):
         raise ValueError(
-            f"--columns: {_list(list(names))} seem to be named after the labels {show(labels)}, "
-            "but do not match them one to one. Name the label of each column, in their order: "
-            "--classes."
+            f"--columns: {list_names(list(names))} seem to be named after the labels "
+            f"{show(labels)}, but do not match them one to one. Name the label of each column, in "
+            "their order: --classes."
         )
     return _by_order(table, positions, given, labels)
 
@@ -194,7 +183,7 @@ def _by_pattern(
     if missing:
         raise ValueError(
             f"--columns {pattern!r}: there is no column for the label {missing[0]!r}. "
-            f"{_its_columns(table)} Name the columns one by one, and --classes in their order."
+            f"{list_of_columns(table)} Name the columns one by one, and --classes in their order."
         )
     for position in stems.values():
         column_called(table, table.names[position], "--columns")
@@ -224,8 +213,8 @@ def _column_of(
     problem = f"{len(found)} columns are" if found else "no column is"
     raise ValueError(
         f"{str(table.path)!r}: the labels are {show(wanted)}, but {problem} called "
-        f"{label_text(label)!r}. {_its_columns(table)} Choose the columns with the scores by name "
-        "(--columns a,b,c with --classes in their order) or by pattern (--columns 'prob_*')."
+        f"{label_text(label)!r}. {list_of_columns(table)} Choose the columns with the scores by "
+        "name (--columns a,b,c with --classes in their order) or by pattern (--columns 'prob_*')."
     )
 
 
@@ -242,12 +231,6 @@ def _refuse_unknown(labels: LabelArray, given: LabelArray | None) -> None:
         )
 
 
-def _items(text: str) -> list[str]:
-    """A list as people type it; commas inside an item are quoted as in CSV."""
-    [items] = csv.reader([text])
-    return items
-
-
 def _as_typed(texts: list[str], labels: LabelArray) -> LabelArray:
     """Texts as labels of the type that the file has; as they are where that cannot be."""
     typed = {label_text(label): label for label in labels.tolist()}
@@ -257,16 +240,7 @@ def _as_typed(texts: list[str], labels: LabelArray) -> LabelArray:
         return np.array([typed[text] for text in texts])
     if labels.dtype.kind not in "US":
         raise ValueError(
-            f"the labels of the file are {show(labels)}, of another kind than {_list(texts)}. "
+            f"the labels of the file are {show(labels)}, of another kind than {list_names(texts)}. "
             "Choose the columns with the scores, and --classes, to fit the labels."
         )
     return np.array(texts)
-
-
-def _its_columns(table: AbstractTable) -> str:
-    return f"Its columns: {_list(table.names)}."
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = [repr(name[:60]) for name in names[:12]]
-    return ", ".join([*shown, "..."] if len(names) > 12 else shown)

@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._files import write_whole
 from dircal._version import __version__
 from dircal.io._arrays import MemoryBudget
@@ -15,6 +16,7 @@ from dircal.io._registry import estimators_by_name
 from dircal.io._text import from_text, to_text
 from dircal.io._version_1 import upgrade
 from dircal.io._write import value_to_json
+from dircal.validation import check_option
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
@@ -22,12 +24,17 @@ _FORMAT = "dircal"
 # The version changes when a file of the new form cannot be read by the old code. Files of all
 # earlier versions are read forever: a change adds a module like `_version_1`, which brings their
 # JSON into the next form, and golden files to the tests.
-_VERSION = 2
+_VERSION = 3
 # A map of 4000 classes takes a sixth of this.
 _LARGEST_FILE = 2**30
 
 
-def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
+def save(
+    calibrator: Any,
+    path: str | os.PathLike[str],
+    *,
+    uncertainty: Literal["none", "posterior"] = "none",
+) -> None:
     """Write a fitted calibrator to a file.
 
     Parameters
@@ -37,6 +44,9 @@ def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
     path : str or path
         Name of the file. A file that is there is replaced, at the very end: if anything goes
         wrong it is still there.
+    uncertainty : {"none", "posterior"}, default="none"
+        "none": without what only `predict_interval` of a `BayesianDirichletCalibrator` needs, which
+        would be most of the file; it raises when the file is loaded. "posterior": with it.
 
     See Also
     --------
@@ -67,16 +77,18 @@ def save(calibrator: Any, path: str | os.PathLike[str]) -> None:
     >>> loaded.temperature_ == calibrator.temperature_
     True
     """
-    write_whole(path, to_bytes(calibrator))
+    write_whole(path, to_bytes(calibrator, uncertainty=uncertainty))
 
 
-def to_bytes(calibrator: Any) -> bytes:
+def to_bytes(calibrator: Any, *, uncertainty: Literal["none", "posterior"] = "none") -> bytes:
     """Make the content of a file of a fitted calibrator.
 
     Parameters
     ----------
     calibrator : calibrator
         Any fitted calibrator of this package, also one that holds others.
+    uncertainty : {"none", "posterior"}, default="none"
+        As in `save`.
 
     Returns
     -------
@@ -100,6 +112,8 @@ def to_bytes(calibrator: Any) -> bytes:
     >>> from_bytes(content).classes_
     array(['no', 'yes'], dtype='<U3')
     """
+    check_option("uncertainty", uncertainty, ("none", "posterior"))
+    left_out = (ExactPosterior, LowRankPosterior) if uncertainty == "none" else ()
     name, known = type(calibrator).__name__, estimators_by_name()
     if known.get(name) is not type(calibrator):
         what = f"the class {calibrator.__name__}" if isinstance(calibrator, type) else name
@@ -109,7 +123,7 @@ def to_bytes(calibrator: Any) -> bytes:
         )
     check_is_fitted(calibrator)
     try:
-        node = value_to_json(calibrator, name)
+        node = value_to_json(calibrator, name, left_out)
     except FormatError as error:
         raise ValueError(_why_not(calibrator, error)) from None
     head = {"format": _FORMAT, "version": _VERSION, "written_by": f"dircal {__version__}"}

@@ -9,7 +9,7 @@ __all__ = ["from_text", "to_text"]
 
 _INDENT = "  "
 # Characters of a line, without brackets and what is before it.
-_LINE = 80
+_LINE = 140
 
 
 def to_text(node: Any) -> str:

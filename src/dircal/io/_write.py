@@ -29,9 +29,14 @@ __all__ = ["value_to_json"]
 Json = Any
 
 
-def value_to_json(value: Any, place: Place) -> Json:
-    """``value`` as JSON, or a `FormatError` that says why not."""
-    if value is None or type(value) in (bool, int, str):
+def value_to_json(value: Any, place: Place, left_out: tuple[type, ...] = ()) -> Json:
+    """``value`` as JSON, or a `FormatError` that says why not.
+
+    Objects of the classes that are ``left_out`` are null.
+    """
+    if value is None or type(value) in left_out:
+        return None
+    if type(value) in (bool, int, str):
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"type": "float", "value": str(value)}
@@ -49,26 +54,29 @@ def value_to_json(value: Any, place: Place) -> Json:
         # Of a class derived from these, such as a member of an enumeration of texts.
         return value_to_json(as_plain(value), place)
     if type(value) in (list, range):
-        return _list_to_json(value, place)
+        return _list_to_json(value, place, left_out)
     if type(value) is tuple:
-        return {"type": "tuple", "items": _list_to_json(value, place)}
+        return {"type": "tuple", "items": _list_to_json(value, place, left_out)}
     if type(value) is dict:
-        return {"type": "dict", "items": _dict_to_json(value, place)}
-    return _object_to_json(value, place)
+        return {"type": "dict", "items": _dict_to_json(value, place, left_out)}
+    return _object_to_json(value, place, left_out)
 
 
-def _object_to_json(value: Any, place: Place) -> Json:
+def _object_to_json(value: Any, place: Place, left_out: tuple[type, ...]) -> Json:
     cls = type(value)
     name = cls.__name__
     if dataclasses_by_name().get(name) is cls:
         content = {each: getattr(value, each) for each in field_types(cls)}
-        return {"type": name, "fields": _dict_to_json(content, place)}
+        return {"type": name, "fields": _dict_to_json(content, place, left_out)}
     if enums_by_name().get(name) is cls:
         return {"type": name, "name": value.name}
     if SPLITTERS.get(name) is cls:
-        return {"type": name, "parameters": _dict_to_json(splitter_parameters(value), place)}
+        return {
+            "type": name,
+            "parameters": _dict_to_json(splitter_parameters(value), place, left_out),
+        }
     if estimators_by_name().get(name) is cls:
-        return _estimator_to_json(value, place)
+        return _estimator_to_json(value, place, left_out)
     advice = plain_labels_advice(cls) if isinstance(value, Enum | date | Decimal) else ""
     raise FormatError(place, f"holds {_describe(value)}, which cannot be written as text", advice)
 
@@ -79,23 +87,25 @@ def _describe(value: object) -> str:
     return f"an object of the class {type(value).__name__}"
 
 
-def _list_to_json(values: Iterable[Any], place: Place) -> list[Json]:
-    return [value_to_json(value, f"{place}[{i}]") for i, value in enumerate(values)]
+def _list_to_json(values: Iterable[Any], place: Place, left_out: tuple[type, ...]) -> list[Json]:
+    return [value_to_json(value, f"{place}[{i}]", left_out) for i, value in enumerate(values)]
 
 
-def _dict_to_json(values: Mapping[Any, Any], place: Place) -> dict[str, Json]:
+def _dict_to_json(
+    values: Mapping[Any, Any], place: Place, left_out: tuple[type, ...]
+) -> dict[str, Json]:
     for key in values:
         if type(key) is not str:
             raise FormatError(place, f"has the key {key!r:.60}; only strings can be written")
-    return {key: value_to_json(value, f"{place}.{key}") for key, value in values.items()}
+    return {key: value_to_json(value, f"{place}.{key}", left_out) for key, value in values.items()}
 
 
-def _estimator_to_json(estimator: BaseEstimator, place: Place) -> Json:
+def _estimator_to_json(estimator: BaseEstimator, place: Place, left_out: tuple[type, ...]) -> Json:
     # As for a pickle: what an estimator puts off until it is asked for is done now.
     cls, state = type(estimator), estimator.__getstate__()
     parameters = {name: _plain(state[name]) for name in parameter_types(cls)}
     # First of all: an object that cannot be written is a better reason than its type.
-    written = _dict_to_json(parameters, place)
+    written = _dict_to_json(parameters, place, left_out)
     fitted = None
     if "classes_" in state:
         known = fitted_types(cls)
@@ -108,7 +118,8 @@ def _estimator_to_json(estimator: BaseEstimator, place: Place) -> Json:
     content = None
     if fitted is not None:
         content = {
-            key_of(name): value_to_json(value, f"{place}.{name}") for name, value in fitted.items()
+            key_of(name): value_to_json(value, f"{place}.{name}", left_out)
+            for name, value in fitted.items()
         }
     return {"type": cls.__name__, "parameters": written, "fitted": content}
 

@@ -21,6 +21,15 @@ __all__ = [
 ]
 
 
+# What stands for the methods of scikit-learn's CalibratedClassifierCV.
+_NAMED_BY_SCIKIT_LEARN = {
+    "sigmoid": "PlattCalibrator() for two classes, OneVsRestCalibrator(PlattCalibrator()) for more",
+    "isotonic": "IsotonicCalibrator() for two classes, "
+    "OneVsRestCalibrator(IsotonicCalibrator()) for more",
+    "temperature": "TemperatureScaling()",
+}
+
+
 class AbstractMetaCalibrator(AbstractCalibrator):
     """A calibrator made of others of one kind; it reads the scale they read, its map is theirs."""
 
@@ -46,9 +55,11 @@ def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCal
     """Refuse what is no calibrator of this package."""
     if not isinstance(value, AbstractCalibrator):
         what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        example = "for example DirichletCalibrator()"
+        if isinstance(value, str):
+            example = _NAMED_BY_SCIKIT_LEARN.get(value, example)
         raise ValueError(
-            f"`{argument}` must be a calibrator of dircal; got {what}. "
-            "Pass for example DirichletCalibrator()."
+            f"`{argument}` must be a calibrator of dircal; got {what}. Pass {example}."
         )
     return value
 

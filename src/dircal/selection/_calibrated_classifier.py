@@ -15,7 +15,7 @@ from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator, mean_of_members
 from dircal.selection._classifier_task import ClassifierTask
 from dircal.selection._routing import is_ready, route, router_of
-from dircal.selection._scores import scores_of
+from dircal.selection._scores import on_scale_of, scores_of
 from dircal.selection._splits import deal_within_classes, make_splits
 from dircal.selection._training import check_n_jobs, check_trainable, check_training_cv
 from dircal.validation import (
@@ -36,12 +36,12 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     Parameters
     ----------
     estimator : classifier, or function with ``scheme="prefit"``
-        Any classifier with `predict_proba`, or with `decision_function` where the calibrator reads
-        logits. With ``scheme="prefit"`` also a function from rows to probabilities, or a booster
-        whose `predict` gives them.
+        Any classifier with `predict_proba` or `decision_function`. With ``scheme="prefit"`` also a
+        function from rows to probabilities, or a booster whose `predict` gives them.
     calibrator : calibrator, optional
         None stands for `AutoCalibrator`. Its ``input_scale`` decides what it is given:
-        "probability" the probabilities, "logit" the decision scores.
+        "probability" the probabilities, "logit" the decision scores. Of a classifier that has
+        decision scores only, such as `LinearSVC`, it is given those, and reads them as logits.
     cv : int, splitter or iterable of pairs, default=3
         Number of folds, each with its share of every class, dealt at random with a fixed seed; or
         a splitter of scikit-learn; or pairs of indices (rows to train on, rows to calibrate on).
@@ -174,6 +174,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         check_calibrator(calibrator)._check_parameters()
+        calibrator = on_scale_of(self.estimator, calibrator)
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
@@ -267,6 +268,28 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             `fit`, and of the splitter's `split`; a number of folds requests `groups`.
         """
         return router_of(self)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the classifier and the calibrator inside.
+
+        Parameters
+        ----------
+        **params : dict
+            By name: ``scheme``, ``estimator__C``, ``calibrator__penalty`` and so on.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        nested = [name for name in params if name.startswith("calibrator__")]
+        if nested and params.get("calibrator", self.calibrator) is None:
+            raise ValueError(
+                f"`{nested[0]}` is set, but `calibrator` is None and has no parameters. Name the "
+                "calibrator first, for example calibrator=DirichletCalibrator()."
+            )
+        changed: Self = super().set_params(**params)
+        return changed
 
     def _check_fitted(self) -> None:
         for i, member in enumerate(self.calibrators_):

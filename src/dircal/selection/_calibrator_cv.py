@@ -2,14 +2,16 @@
 
 import numbers
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NoReturn
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._progress import Progress
@@ -23,9 +25,10 @@ from dircal.selection._base import (
     check_members,
     losses_of,
 )
-from dircal.selection._grids import GRIDS, named_grid
+from dircal.selection._grids import GRIDS, default_grid, named_grid
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import Split, check_cv, splits_to_choose_by
+from dircal.selection._training import check_n_jobs
 from dircal.validation import AbstractLabelledRows, Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
@@ -41,15 +44,19 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     ----------
     calibrator : calibrator
         Its parameters outside the grid stay as they are.
-    param_grid : dict, list of dicts, "paper_uci" or "paper_neural"
+    param_grid : dict, list of dicts, "paper_uci" or "paper_neural", optional
         Values to try for each parameter, as in scikit-learn's `GridSearchCV`; or the values of the
-        paper's experiments, which depend on the calibrator and on the number of classes.
+        paper's experiments, which depend on the calibrator and on the number of classes. None
+        tries strengths of the penalty by decades, numbers of bins, or kinds of slopes.
     cv : int, splitter or iterable of pairs, default=5
         Number of folds, dealt at random with a fixed seed; or a splitter of scikit-learn; or pairs
         of indices (rows to fit, rows to score), one pair for each fold.
     combine : {"average", "refit"}, default="average"
         Average the probabilities of the maps that the folds of the best setting gave, or fit it
         once more on all rows.
+    n_jobs : int, optional
+        Folds that are searched at the same time, each in a process of its own; -1 for as many as
+        there are processors, None for one, or what `joblib.parallel_config` says.
 
     Attributes
     ----------
@@ -126,15 +133,17 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     def __init__(
         self,
         calibrator: Any,
-        param_grid: Any,
+        param_grid: Any = None,
         *,
         cv: Any = 5,
         combine: Literal["average", "refit"] = "average",
+        n_jobs: int | None = None,
     ) -> None:
         self.calibrator = calibrator
         self.param_grid = param_grid
         self.cv = cv
         self.combine = combine
+        self.n_jobs = n_jobs
 
     @property
     def classes(self) -> Iterable[Any] | None:  # type: ignore[override]
@@ -160,6 +169,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         check_calibrator(self.calibrator)._check_parameters()
         check_option("combine", self.combine, ("average", "refit"))
         check_cv(self.cv)
+        check_n_jobs(self.n_jobs)
         if isinstance(self.param_grid, str):
             check_option("param_grid", self.param_grid, GRIDS)
 
@@ -194,6 +204,8 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
 
     def _settings(self, n_classes: int) -> list[dict[str, Any]]:
         """Every combination of the grid, in its order."""
+        if self.param_grid is None:
+            return default_grid(self.calibrator, n_classes)
         if isinstance(self.param_grid, str):
             return named_grid(self.param_grid, self.calibrator, n_classes)
         try:
@@ -232,17 +244,18 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The table of results: minus the held-out log-loss of every setting in every fold."""
-        scores, seconds = np.empty((2, len(splits), len(settings)))
-        with Progress("Choosing", scores.size, "fits") as progress:
-            for fold, (fitting, scoring) in enumerate(splits):
-                held_out = data.take(scoring).copied()
-                began = time.perf_counter()
-                fits = self.calibrator._fit_settings(data.take(fitting), settings)
-                for i, candidate in fits:
-                    seconds[fold, i] = time.perf_counter() - began
-                    scores[fold, i] = -_log_loss(candidate, held_out)
-                    progress.advance(1)
-                    began = time.perf_counter()
+        with Progress("Choosing", len(splits) * len(settings), "fits") as progress:
+            if effective_n_jobs(self.n_jobs) == 1:
+                found = [
+                    _search_fold(self.calibrator, data, split, settings, progress.advance)
+                    for split in splits
+                ]
+            else:
+                found = Parallel(n_jobs=self.n_jobs)(
+                    delayed(_search_fold)(self.calibrator, data, split, settings)
+                    for split in splits
+                )
+        scores, seconds = (np.array(part) for part in zip(*found, strict=True))
         return _as_results(settings, scores, seconds)
 
     def _fit_warnings(self) -> list[FitWarning]:
@@ -283,6 +296,26 @@ def _refuse_average(n_members: int) -> NoReturn:
         "nothing to explain. Ask one of them, `calibrators_[0]` and so on, or use "
         "combine='refit'."
     )
+
+
+def _search_fold(
+    calibrator: AbstractCalibrator,
+    data: LabelledScores,
+    split: Split,
+    settings: list[dict[str, Any]],
+    advance: Callable[[int], None] = lambda done: None,
+) -> tuple[FloatArray, FloatArray]:
+    """Minus the held-out log-loss of every setting in one fold, and the seconds that each took."""
+    fitting, scoring = split
+    scores, seconds = np.empty((2, len(settings)))
+    held_out = data.take(scoring).copied()
+    began = time.perf_counter()
+    for i, candidate in calibrator._fit_settings(data.take(fitting), settings):
+        seconds[i] = time.perf_counter() - began
+        scores[i] = -_log_loss(candidate, held_out)
+        advance(1)
+        began = time.perf_counter()
+    return scores, seconds
 
 
 def _log_loss(candidate: AbstractCalibrator, data: LabelledScores) -> float:

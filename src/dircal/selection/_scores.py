@@ -7,11 +7,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from dircal._typing import ArrayLike, InputScale, LabelArray
+from dircal.calibrators import AbstractCalibrator
 from dircal.validation import FITTING, as_array, show
 
-__all__ = ["ESTIMATED", "join_classes", "known_classes", "scores_of"]
+__all__ = ["ESTIMATED", "join_classes", "known_classes", "on_scale_of", "scores_of"]
 
 # How far below all others the logit of a class is that the classifier has never seen.
 _UNSEEN = 30.0
@@ -28,6 +30,30 @@ def known_classes(classifier: Any) -> LabelArray | None:
     """Labels that a classifier was trained on; None for a function or a booster."""
     classes = getattr(classifier, "classes_", None)
     return None if classes is None else np.asarray(classes)
+
+
+def on_scale_of(classifier: Any, calibrator: AbstractCalibrator) -> AbstractCalibrator:
+    """The calibrator, made to read logits where the classifier has decision scores and no more.
+
+    Nothing is guessed: which method of the classifier is called is known.
+    """
+    has_only_scores = hasattr(classifier, "decision_function") and not hasattr(
+        classifier, "predict_proba"
+    )
+    if calibrator.input_scale == "logit" or not has_only_scores:
+        return calibrator
+    made: AbstractCalibrator = _on_logits(calibrator)
+    return made
+
+
+def _on_logits(calibrator: Any) -> Any:
+    copy = clone(calibrator)
+    parameters = copy.get_params(deep=False)
+    if isinstance(parameters.get("calibrator"), AbstractCalibrator):
+        copy.set_params(calibrator=_on_logits(parameters["calibrator"]))
+    if parameters.get("calibrators") is not None:
+        copy.set_params(calibrators=[_on_logits(one) for one in parameters["calibrators"]])
+    return copy.set_params(input_scale="logit") if "input_scale" in parameters else copy
 
 
 def join_classes(known: LabelArray, labels: LabelArray) -> LabelArray:

@@ -51,6 +51,8 @@ ROW_SUM_TOLERANCE = 1e-2
 """Rows of probabilities may miss the sum of one by this much: real files do."""
 # 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
 _SUM_SLACK = 1e-9
+# Numbers of seven bits after the first, where float16 has ten.
+_BFLOAT16_EPS = 2.0**-7
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
 
@@ -300,11 +302,20 @@ def worst_row_sum(
             f"{total:.6g}. {fix}"
         )
     # Rows of half precision miss by more, and no one can help it.
-    rounding = float(np.finfo(inputs.dtype).eps) if inputs.dtype.kind == "f" else 0.0
-    if farthest <= max(ROW_SUM_QUIET, rounding):
+    if farthest <= max(ROW_SUM_QUIET, _rounding_of(inputs[row])):
         return WorstSum(farthest)
     return WorstSum(
         farthest,
         f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to {total:.6g}); "
         "they were renormalised.",
     )
+
+
+def _rounding_of(row: npt.NDArray[Any]) -> float:
+    """How far the rounding of numbers between zero and one may move their sum."""
+    if row.dtype.kind != "f":
+        return 0.0
+    if row.dtype == np.float32 and not (row.astype("<f4").view("<u4") & 0xFFFF).any():
+        # The upper halves alone are bfloat16, which NumPy does not have.
+        return _BFLOAT16_EPS
+    return float(np.finfo(row.dtype).eps)

@@ -14,20 +14,26 @@ def as_array(value: Any) -> npt.NDArray[Any]:
     """Any array or list as an array of NumPy, without a copy where there is one already.
 
     Tensors of PyTorch come from any device, with or without a gradient, and of types that NumPy
-    lacks, such as bfloat16, which become float32.
+    lacks, such as bfloat16, which become float32. A list of them is an array with a row for each.
     """
     if type(value) in (np.ndarray, np.memmap):
         return value  # type: ignore[no-any-return]
-    # By its name: the library itself need not be there.
-    if any(
-        base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__
-    ):
+    if isinstance(value, list | tuple) and len(value) and _is_tensor(value[0]):
+        return np.asarray([as_array(one) for one in value])
+    if _is_tensor(value):
         value = value.detach().cpu().resolve_conj().resolve_neg()
         try:
             return np.asarray(value.numpy())
         except TypeError:
             return np.asarray(value.float().numpy())
     return np.asarray(value)
+
+
+def _is_tensor(value: object) -> bool:
+    # By its name: the library itself need not be there.
+    return any(
+        base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(value).__mro__
+    )
 
 
 def as_label_array(labels: Any) -> npt.NDArray[Any]:

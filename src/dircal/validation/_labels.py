@@ -96,7 +96,10 @@ _SEVERAL_LABELS = (
 def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
     """Labels in several columns: one-hot, several for each row, or no labels at all."""
     name = arguments.labels
-    fix = f"Pass one label for each row of `{arguments.scores}`."
+    fix = (
+        f"Pass one label for each row of `{arguments.scores}`; if this is what belongs there, "
+        f"`{arguments.scores}` and `{name}` are swapped."
+    )
     if table.dtype.kind in "fiub" and np.isin(table, (0, 1)).all():
         one_hot = bool((table.sum(axis=1) == 1).all())
         fix = (

@@ -35,6 +35,6 @@ def test_a_table_for_each_measure(run, write_csv):
 def test_names_that_are_none(run, write_csv):
     write_csv()
     told = run("compare", "p.csv", "--label", "y", "--calibrators", "svm", code=2).stderr
-    assert "'svm' is no calibrator; there are auto, bayesian, " in told
+    assert "'svm' is no calibrator. There are auto, bayesian, " in told
     told = run("compare", "p.csv", "--label", "y", "--calibrators", "beta,beta", code=2).stderr
     assert "each once" in told

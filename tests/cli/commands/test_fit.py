@@ -167,7 +167,7 @@ def test_a_calibrator_goes_by_its_class_too(run, write_csv):
     told = run("fit", "p.csv", "--label", "y", "--calibrator", "VectorScaling", "-o", "m.json")
     assert "VectorScaling, fitted on 300 rows of 3 classes." in told.stdout
     refused = run("fit", "p.csv", "--label", "y", "--calibrator", "Report", "-o", "n.json", code=2)
-    assert "'Report' is no calibrator; there are auto, bayesian, " in refused.stderr
+    assert "'Report' is no calibrator. There are auto, bayesian, " in refused.stderr
 
 
 def test_columns_that_are_nearly_called_like_the_labels(run, write_csv, animals):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._options import FILE, common_options, output_options, source_options
+from dircal.cli._kinds import kind_of
+from dircal.cli._options import common_options, map_argument, output_options, source_options
 from dircal.cli._output import (
     check_output,
     is_stdout,
@@ -16,7 +17,7 @@ from dircal.cli._output import (
 )
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
     from dircal.cli.tables import AbstractTable
 
 __all__ = ["command"]
@@ -26,7 +27,7 @@ _ROUNDING = 1e-6
 
 
 @click.command(epilog="Example: dircal apply map.json predictions.csv -o calibrated.csv")
-@click.argument("map_file", metavar="MAP", type=FILE)
+@map_argument
 @source_options
 @click.option("--prefix", default="", help="Keep the scores and add columns with this before them.")
 @click.option("--suffix", default="", help="The same, with this after them.")
@@ -50,7 +51,6 @@ def command(
     """
     import dircal
     from dircal.cli._unchanged import unchanged
-    from dircal.cli.tables import kind_of
 
     if not is_stdout(output) and kind_of(output) != kind_of(source.path):
         raise ValueError(
@@ -70,8 +70,8 @@ def _calibrate(
 ) -> tuple[int, list[str]]:
     """Write the calibrated file; gives the number of its rows and the names of the columns."""
     from dircal._progress import Progress
-    from dircal.cli._predictions_file import open_file
     from dircal.cli._selection import columns_of_map
+    from dircal.cli._source import open_file
     from dircal.cli._unchanged import changed
     from dircal.cli.tables import Change
     from dircal.io import to_bytes

@@ -16,7 +16,7 @@ from dircal.cli._output import print_json, print_lines, print_table, show_chance
 
 if TYPE_CHECKING:
     from dircal import Comparison
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -58,7 +58,7 @@ def command(
     )
     if as_json:
         lines = [asdict(row) for row in table]
-        print_json({"predictions": source.path, "level": table.level, "rows": lines})
+        print_json({"predictions": source.shown, "level": table.level, "rows": lines})
     else:
         _show(table)
 

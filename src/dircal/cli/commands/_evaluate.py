@@ -11,7 +11,7 @@ from dircal.cli._output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from dircal.cli._evaluation import Evaluation
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -26,9 +26,10 @@ _OF_WHAT = (
 @predictions_options
 @click.option(
     "--fail-if",
-    "rules",
+    "gates",
     multiple=True,
     metavar="RULE",
+    callback=lambda _, __, rules: [parse_gate(rule) for rule in rules],
     help='Exit with code 1 if this holds, such as "classwise_ece > 0.02"; may be repeated. Names '
     "are those of the measures, with .low or .high for an end of the interval and .pvalue for the "
     "test.",
@@ -39,7 +40,7 @@ _OF_WHAT = (
 def command(
     context: click.Context,
     source: "PredictionsFile",
-    rules: tuple[str, ...],
+    gates: list[Gate],
     resamples: int,
     seed: int,
     as_json: bool,
@@ -48,11 +49,9 @@ def command(
 
     PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, with a column of true labels.
     """
-    gates = [parse_gate(rule) for rule in rules]
-    from dircal.cli._evaluation import check_names, evaluate_rows
+    from dircal.cli._evaluation import evaluate_rows
     from dircal.cli._predictions_file import read_rows
 
-    check_names(gates)
     rows = read_rows(source)
     found = evaluate_rows(rows, source.scale, n_resamples=resamples, seed=seed)
     values = found.values()
@@ -81,7 +80,7 @@ def _show(found: "Evaluation") -> None:
 def _document(source: "PredictionsFile", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:
     values = found.values()
     return {
-        "predictions": source.path,
+        "predictions": source.shown,
         **found.document(),
         "gates": [
             {"rule": gate.rule, "value": values[gate.name], "failed": gate.fires(values)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dircal.cli._options import FILE, common_options
+from dircal.cli._options import common_options, map_argument
 from dircal.cli._output import print_json, print_lines, print_table
 
 __all__ = ["command"]
@@ -15,7 +15,7 @@ _SHOWN = 12
 
 
 @click.command(epilog="Example: dircal explain map.json")
-@click.argument("map_file", metavar="MAP", type=FILE)
+@map_argument
 @common_options
 def command(map_file: Path, as_json: bool) -> None:
     """Say what a fitted map corrects.

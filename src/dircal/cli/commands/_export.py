@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from dircal.cli._options import FILE, common_options, output_options
+from dircal.cli._options import common_options, map_argument, output_options
 from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 __all__ = ["command"]
 
 
 @click.command(epilog="Example: dircal export map.json --to onnx -o map.onnx")
-@click.argument("map_file", metavar="MAP", type=FILE)
+@map_argument
 @click.option(
     "--to",
     "kind",

@@ -1,16 +1,17 @@
 """``dircal fit``: from a file of predictions with labels to a map."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dircal.cli._calibrators import NAMES, make_calibrator
+from dircal.cli._calibrators import NAMES, check_name, check_settings, make_calibrator
 from dircal.cli._options import common_options, output_options, predictions_options, weights_option
-from dircal.cli._output import busy, check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import busy, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import FileRows, PredictionsFile
+    from dircal.cli._predictions_file import FileRows
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -25,6 +26,7 @@ __all__ = ["command"]
     metavar="NAME",
     default="auto",
     show_default=True,
+    callback=lambda _, __, value: check_name(value),
     help=f"Which map, of {', '.join(NAMES)}, or the class of another calibrator; beta, histogram, "
     "isotonic and platt take each class against the rest.",
 )
@@ -33,7 +35,15 @@ __all__ = ["command"]
     "options",
     multiple=True,
     metavar="NAME=VALUE",
+    callback=lambda _, __, value: check_settings(value),
     help="An option of the calibrator, such as lam=0.01; may be repeated.",
+)
+@click.option(
+    "--uncertainty",
+    type=click.Choice(["none", "posterior"]),
+    default="none",
+    show_default=True,
+    help="Whether the file keeps what `predict_interval` of a Bayesian map needs, which is large.",
 )
 @output_options("Where to write the map, as JSON.")
 @common_options
@@ -41,6 +51,7 @@ def command(
     source: "PredictionsFile",
     calibrator: str,
     options: tuple[str, ...],
+    uncertainty: Literal["none", "posterior"],
     output: Path,
     force: bool,
     as_json: bool,
@@ -54,13 +65,12 @@ def command(
     import dircal
     from dircal.cli._predictions_file import read_rows
 
-    check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
     with busy(f"Fitting {len(rows.labels):,} rows"):
         fitted = _fit(source, rows, calibrator, options)
         losses = _losses(source, rows, fitted)
     with output_file(output, force=force) as temporary:
-        dircal.save(fitted, temporary)
+        dircal.save(fitted, temporary, uncertainty=uncertainty)
     lines = _sentences(rows, fitted, losses, output)
     print_answer(as_json, _document(rows, fitted, losses, output), *lines)
 

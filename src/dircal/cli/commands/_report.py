@@ -1,5 +1,6 @@
 """``dircal report``: a page about a file of predictions."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,28 @@ from dircal.cli._options import (
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
 
+# What a file is by its ending; without one, --format says.
+_FORMS = {".html": "html", ".htm": "html", ".pdf": "pdf"}
+
+
+def _refuse_other_endings(output: Path) -> None:
+    if output.suffix.lower() not in ("", *_FORMS):
+        raise ValueError(
+            f"--output {str(output)!r}: the report is written as HTML or PDF. Name it "
+            f"{str(output.with_suffix('.html'))!r}, or choose another --format."
+        )
+
+
 @click.command(epilog="Example: dircal report predictions.csv --label y -o report.html")
-@predictions_options
+@partial(predictions_options, format_names=["--input-format"])
 @weights_option
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
@@ -35,7 +48,7 @@ __all__ = ["command"]
     "ending of --output decides.",
 )
 @resampling_options
-@output_options("Where to write the page, .html or .pdf.")
+@output_options("Where to write the page, .html or .pdf.", check=_refuse_other_endings)
 @common_options
 def command(
     source: "PredictionsFile",
@@ -61,7 +74,6 @@ def command(
     form = _check_form(form, output)
     if form == "pdf":
         find_browser()
-    check_output(output, force=force, inputs=[source.path])
     rows = read_rows(source)
     maps = calibrators and make_calibrators(calibrators, source.scale, rows)
     report = dircal.Report.from_predictions(
@@ -75,7 +87,7 @@ def command(
         n_resamples=resamples,
         random_state=seed,
         title=title,
-        source=source.path.name,
+        source=source.name or source.path.name,
     )
     with output_file(output, force=force) as temporary:
         if form == "pdf":
@@ -89,13 +101,10 @@ def command(
 
 def _check_form(form: str | None, output: Path) -> str:
     """Whether HTML or PDF is written; a file is never called what it is not."""
-    ending = {"": form or "html", ".html": "html", ".htm": "html", ".pdf": "pdf"}.get(
-        output.suffix.lower()
-    )
-    if ending is None or (form is not None and form != ending):
-        wanted = form or "html"
+    ending = _FORMS.get(output.suffix.lower(), form or "html")
+    if form is not None and form != ending:
         raise ValueError(
-            f"--output {str(output)!r}: the report is written as {wanted.upper()}. Name it "
-            f"{str(output.with_suffix('.' + wanted))!r}, or choose another --format."
+            f"--output {str(output)!r}: the report is written as {form.upper()}. Name it "
+            f"{str(output.with_suffix('.' + form))!r}, or choose another --format."
         )
     return ending

@@ -3,34 +3,25 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from dircal.cli._kinds import DELIMITERS, kind_of
 from dircal.cli.tables._base import AbstractChunk, AbstractTable, Change
 
-__all__ = ["AbstractChunk", "AbstractTable", "Change", "kind_of", "open_table"]
-
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-_OTHERS = (".parquet", ".pq", ".npy", ".npz")
-
-
-def kind_of(path: Path) -> str:
-    """The ending that says what a file is, with that of its compression."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in _DELIMITERS:
-        return "".join(endings[-2:])
-    if endings and (endings[-1] in _DELIMITERS or endings[-1] in _OTHERS):
-        return ".parquet" if endings[-1] == ".pq" else endings[-1]
-    known = ", ".join([*_DELIMITERS, ".csv.gz", *_OTHERS])
-    raise ValueError(
-        f"{str(path)!r} does not say by its ending what it is. Files of predictions end in {known}."
-    )
+__all__ = ["AbstractChunk", "AbstractTable", "Change", "open_table"]
 
 
 def open_table(
-    path: Path, *, delimiter: str | None = None, array: str | None = None
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    array: str | None = None,
 ) -> AbstractTable:
     """Open a file of predictions by the ending of its name.
 
-    ``delimiter`` is for text where it is not that of the ending, ``array`` for an NPZ file with
-    several arrays of scores.
+    ``delimiter`` is for text where the first line does not tell, ``decimal`` what stands before
+    decimals there, and ``encoding`` that of its characters where they are not UTF-8; ``array`` is
+    for an NPZ file with several arrays of scores.
     """
     kind = kind_of(path)
     if path.exists() and not path.is_file():
@@ -50,4 +41,5 @@ def open_table(
         return ParquetTable(path)
     from dircal.cli.tables._text import TextTable
 
-    return TextTable(path, delimiter or _DELIMITERS[kind.removesuffix(".gz")])
+    usual = DELIMITERS[kind.removesuffix(".gz")]
+    return TextTable(path, usual, delimiter=delimiter, decimal=decimal, encoding=encoding)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ from dircal.cli.tables._base import (
 )
 from dircal.cli.tables._stored import StoredArray, stored_array
 
-__all__ = ["ArrayTable", "read_labels"]
+__all__ = ["ArrayTable", "empty_labels", "read_labels"]
 
 # Of a comment in a ZIP file, whose length has two bytes.
 _LONGEST_COMMENT = 2**16 - 1
@@ -39,6 +39,11 @@ class _Slice(AbstractChunk):
     advance: int
     scores: npt.NDArray[Any] | None
     others: dict[int, npt.NDArray[Any]]
+    kept: npt.NDArray[np.intp] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.advance if self.kept is None else len(self.kept)
 
     def numbers(self, columns: Columns) -> AnyFloatArray:
         parts = [self._column(column) for column in columns]
@@ -58,6 +63,17 @@ class _Slice(AbstractChunk):
 
     def values(self, column: int) -> LabelArray:
         return self.others[column]
+
+    def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
+        return empty_labels(self.others[column])
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "_Slice":
+        return replace(
+            self,
+            scores=None if self.scores is None else self.scores[rows],
+            others={column: values[rows] for column, values in self.others.items()},
+            kept=np.flatnonzero(rows),
+        )
 
 
 class ArrayTable(AbstractTable):
@@ -205,6 +221,14 @@ def read_labels(path: Path) -> LabelArray:
             )
         blocks = [_as_labels(block, array.where) for block in array.blocks(as_many_rows(1))]
         return np.concatenate(blocks) if blocks else np.empty(0, array.dtype)
+
+
+def empty_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which labels (n,) are none: empty texts, NaN and NaT."""
+    if labels.dtype.kind in "US":
+        return np.asarray(np.char.str_len(np.char.strip(labels)) == 0)
+    # NaN and NaT differ from themselves.
+    return np.asarray(labels != labels)
 
 
 def _as_labels(block: npt.NDArray[Any], where: str) -> npt.NDArray[Any]:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._files import NO_ROOM, no_temporary_room
 from dircal._typing import AnyFloatArray, FloatArray, LabelArray
@@ -60,11 +61,17 @@ class AbstractChunk(ABC):
     """Some rows that follow each other.
 
     ``first`` is the number of the first of them, ``advance`` how far they bring us, in the unit of
-    the table.
+    the table. ``kept`` are those that were taken of the rows between, None for all.
     """
 
     first: int
     advance: int
+    kept: npt.NDArray[np.intp] | None = None
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of the rows."""
 
     @abstractmethod
     def numbers(self, columns: Columns) -> AnyFloatArray:
@@ -74,9 +81,17 @@ class AbstractChunk(ABC):
     def values(self, column: int) -> LabelArray:
         """Labels (m,) in this column, or a ValueError that says where there is none."""
 
+    @abstractmethod
+    def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
+        """Which rows (m,) have no label in this column."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.bool_]) -> "AbstractChunk":
+        """Some of the rows."""
+
     def place(self, row: int) -> str:
         """How people find a row of the chunk in the file."""
-        return f"row {self.first + row}"
+        return f"row {self.first + (row if self.kept is None else int(self.kept[row]))}"
 
 
 @dataclass(frozen=True)
@@ -157,8 +172,9 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{str(path)!r} is not text in UTF-8 (byte 0x{error.object[error.start]:02x}). "
-            "Save it as UTF-8, or check that it is the right file."
+            f"{str(path)!r} is not text in {error.encoding.upper()} (byte "
+            f"0x{error.object[error.start]:02x}). Save it as UTF-8, or say what it is, for example "
+            "--encoding cp1252 or --encoding utf-16."
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -37,9 +38,14 @@ class _Batch(AbstractChunk):
     rows: pa.RecordBatch
     names: tuple[str, ...]
     first: int
+    kept: npt.NDArray[np.intp] | None = None
 
     @property
     def advance(self) -> int:  # type: ignore[override]
+        return int(self.rows.num_rows)
+
+    @property
+    def n_rows(self) -> int:
         return int(self.rows.num_rows)
 
     def column(self, column: int) -> Any:
@@ -87,6 +93,14 @@ class _Batch(AbstractChunk):
                 "integers or booleans."
             )
         return np.asarray(array.to_numpy(zero_copy_only=False))
+
+    def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
+        array = self.column(column)
+        # Frames of pandas have NaN there.
+        return np.asarray(array.is_null(nan_is_null=pa.types.is_floating(array.type)))
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "_Batch":
+        return replace(self, rows=self.rows.filter(pa.array(rows)), kept=np.flatnonzero(rows))
 
     def _without_null(self, column: int) -> Any:
         array = self.column(column)

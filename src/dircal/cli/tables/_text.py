@@ -9,11 +9,12 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._typing import FloatArray, LabelArray
 from dircal.cli.tables._base import (
@@ -26,6 +27,7 @@ from dircal.cli.tables._base import (
     label_too_long,
     reading,
 )
+from dircal.cli.tables._dialect import found_delimiter, plain_number, written_number
 
 __all__ = ["TextTable", "parse_whole_numbers"]
 
@@ -38,6 +40,7 @@ _CHUNK_CHARACTERS = 2**24
 # Cells of text take longer, and more memory, than numbers do: chunks are so many times smaller.
 _WEIGHT = 8
 _MARK = "\ufeff"
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 # A doubled quote is one inside the cell. Nothing is tried twice: that would take memory.
 _REST_OF_QUOTED = re.compile('[^"]*+(?:""[^"]*+)*+"')
 # 007 is a name, and what has more digits than this does not fit an integer.
@@ -58,8 +61,13 @@ class _Record:
 class _TextChunk(AbstractChunk):
     names: tuple[str, ...]
     first: int
+    decimal: str = "."
     advance: int = 0
     records: list[_Record] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.records)
 
     def place(self, row: int) -> str:
         here = row < len(self.records)
@@ -69,7 +77,7 @@ class _TextChunk(AbstractChunk):
         cells = [record.cells[column] for record in self.records for column in columns]
         try:
             # Python reads 1_000 as a number, and nobody else does.
-            if "_" in "".join(cells):
+            if "_" in "".join(cells) or self.decimal != ".":
                 raise ValueError
             values = np.array([float(cell) for cell in cells])
         except ValueError:
@@ -81,14 +89,14 @@ class _TextChunk(AbstractChunk):
         row, j = divmod(i, len(columns))
         cell = _content(self.records[row].cells[columns[j]]).strip()
         try:
-            if "_" in cell:
-                raise ValueError
-            return float(cell)
+            return plain_number(cell, self.decimal)
         except ValueError:
             what = f"holds {cell[:40]!r}, which is no number" if cell else "is empty"
+            fix = "Repair the row, or leave it out."
+            if _DECIMAL_COMMA.fullmatch(cell) and self.decimal == ".":
+                fix = "Pass --decimal , if a comma stands before decimals."
             raise ValueError(
-                f"{self.place(row)}, column {self.names[columns[j]]!r} {what}. Repair the row, or "
-                "leave it out."
+                f"{self.place(row)}, column {self.names[columns[j]]!r} {what}. {fix}"
             ) from None
 
     def values(self, column: int) -> LabelArray:
@@ -96,13 +104,20 @@ class _TextChunk(AbstractChunk):
         if "" in texts:
             raise ValueError(
                 f"{self.place(texts.index(''))}, column {self.names[column]!r} is empty. "
-                "Leave out the rows without a label."
+                "Leave out the rows without a label, or pass --skip-unlabelled."
             )
-        longest = max(map(len, texts))
+        longest = max(map(len, texts), default=0)
         if longest > LONGEST_TEXT:
             row = next(i for i, text in enumerate(texts) if len(text) == longest)
             raise label_too_long(f"{self.place(row)}, column {self.names[column]!r}", longest)
         return np.array(texts)
+
+    def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
+        return np.array([not _content(record.cells[column]).strip() for record in self.records])
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "_TextChunk":
+        kept = [record for record, keep in zip(self.records, rows, strict=True) if keep]
+        return replace(self, records=kept)
 
 
 class TextTable(AbstractTable):
@@ -110,16 +125,26 @@ class TextTable(AbstractTable):
 
     unit = "bytes"
 
-    def __init__(self, path: Path, delimiter: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        usual: str,
+        *,
+        delimiter: str | None = None,
+        decimal: str = ".",
+        encoding: str | None = None,
+    ) -> None:
         self.path = path
         self.size = path.stat().st_size
-        self._delimiter = delimiter
-        self._starts_quoted = re.compile(f'(?:^|{re.escape(delimiter)})"')
-        self._encoding = "utf-8"
+        self._decimal = decimal
+        self._encoding = encoding or "utf-8"
         with self._open() as (_, text), reading(path):
             if text.read(1) == _MARK:
                 # Read past the mark, which is no part of the first name, and written again.
                 self._encoding = "utf-8-sig"
+        with self._open() as (_, text), reading(path):
+            self._delimiter = delimiter or found_delimiter(text.readline(_LONGEST_RECORD), usual)
+        self._starts_quoted = re.compile(f'(?:^|{re.escape(self._delimiter)})"')
         with self._open() as (_, text), reading(path):
             self._header = self._read_header(text)
         self.names = tuple(_content(cell) for cell in self._header.cells)
@@ -136,7 +161,7 @@ class TextTable(AbstractTable):
             for chunk in self._chunks():
                 numbers = change.transform(chunk, chunk.numbers(change.columns))
                 for record, row in zip(chunk.records, numbers.tolist(), strict=True):
-                    texts = map(repr, row)
+                    texts = [written_number(x, self._decimal, self._delimiter) for x in row]
                     if change.names is None:
                         for column, text in zip(change.columns, texts, strict=True):
                             record.cells[column] = text
@@ -198,7 +223,7 @@ class TextTable(AbstractTable):
             next(records)
             at, n_columns = raw.tell(), len(self.names)
             most = as_many_rows(_WEIGHT * n_columns)
-            chunk, n_characters = _TextChunk(self.names, 0), 0
+            chunk, n_characters = _TextChunk(self.names, 0, self._decimal), 0
             for record in records:
                 if len(record.cells) != n_columns:
                     raise ValueError(
@@ -211,7 +236,8 @@ class TextTable(AbstractTable):
                     chunk.advance = raw.tell() - at
                     yield chunk
                     at = raw.tell()
-                    chunk = _TextChunk(self.names, chunk.first + len(chunk.records))
+                    first = chunk.first + len(chunk.records)
+                    chunk = _TextChunk(self.names, first, self._decimal)
                     n_characters = 0
             if chunk.records:
                 chunk.advance = raw.tell() - at

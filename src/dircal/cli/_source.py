@@ -1,0 +1,131 @@
+"""Where the predictions are, and mistakes that show before anything slow is loaded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dircal.cli._kinds import kind_of
+from dircal.cli._nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from dircal._typing import InputScale
+    from dircal.cli.tables import AbstractTable
+
+__all__ = [
+    "PredictionsFile",
+    "check_exists",
+    "check_source",
+    "column_called",
+    "items_of",
+    "list_names",
+    "list_of_columns",
+    "open_file",
+]
+
+
+@dataclass(frozen=True)
+class PredictionsFile:
+    """Where the predictions are, in the words of the command line.
+
+    ``unlabelled`` says what becomes of rows without a label: "refuse" or "skip".
+    """
+
+    path: Path
+    columns: str | None = None
+    classes: str | None = None
+    scale: "InputScale" = "probability"
+    label: str = ""
+    weights: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    unlabelled: str = "refuse"
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What people call it."""
+        return self.name or str(self.path)
+
+    @property
+    def names_array(self) -> bool:
+        """Whether ``columns`` is the name of an array."""
+        return self.path.suffix.lower() == ".npz"
+
+
+def open_file(source: PredictionsFile) -> "AbstractTable":
+    """The file of predictions, opened."""
+    from dircal.cli.tables import open_table
+
+    return open_table(
+        source.path,
+        delimiter=source.delimiter,
+        decimal=source.decimal,
+        encoding=source.encoding,
+        array=source.columns if source.names_array else None,
+    )
+
+
+def check_source(source: PredictionsFile) -> None:
+    """Open the file and look for the columns that the options name: what fails, fails at once."""
+    kind_of(source.path)
+    check_exists(source.path)
+    with open_file(source) as table:
+        beside = table.score_columns is not None and source.label.endswith(".npy")
+        if source.label and not beside:
+            column_called(table, source.label, "--label")
+        if source.weights is not None:
+            column_called(table, source.weights, "--weights")
+        if source.columns is not None and table.score_columns is None and "*" not in source.columns:
+            for name in items_of(source.columns):
+                column_called(table, name, "--columns")
+
+
+def check_exists(path: Path) -> None:
+    """Refuse the name of a file that is not there, and say which one nearly is."""
+    if not path.exists():
+        near = did_you_mean(path.name, _siblings(path))
+        raise FileNotFoundError(
+            f"No such file or directory: {str(path)!r}.{near} Nothing was written."
+        )
+
+
+def _siblings(path: Path) -> list[str]:
+    try:
+        return [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return []
+
+
+def column_called(table: "AbstractTable", name: str, option: str) -> int:
+    """Position of the one column of this name."""
+    found = [i for i, one in enumerate(table.names) if one == name]
+    if len(found) == 1:
+        return found[0]
+    problem = f"{len(found)} columns" if found else "no column"
+    near = "" if found else did_you_mean(name, table.names)
+    raise ValueError(
+        f"{option}: {str(table.path)!r} has {problem} called {name!r}.{near} "
+        f"{list_of_columns(table)}"
+    )
+
+
+def items_of(text: str) -> list[str]:
+    """A list as people type it; commas inside an item are quoted as in CSV."""
+    import csv
+
+    [items] = csv.reader([text])
+    return items
+
+
+def list_of_columns(table: "AbstractTable") -> str:
+    """A sentence that names the columns of a file; where there is one, what may be wrong."""
+    text = f"Its columns: {list_names(table.names)}."
+    return text if len(table.names) > 1 else f"{text} Say what separates them: --delimiter."
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first names of many."""
+    shown = [repr(name[:60]) for name in names[:12]]
+    return ", ".join([*shown, "..."] if len(names) > 12 else shown)
