@@ -12,8 +12,8 @@ import numpy as np
 from dircal._files import write_whole
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, LabelArray
-from dircal.cli._predictions_file import PredictionsFile, open_file
-from dircal.cli._selection import column_called, columns_of_classes, columns_of_map
+from dircal.cli._selection import columns_of_classes, columns_of_map
+from dircal.cli._source import PredictionsFile, column_called, open_file
 from dircal.cli._unchanged import unchanged
 from dircal.cli.tables import AbstractTable
 from dircal.io import to_bytes

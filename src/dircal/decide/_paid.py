@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dircal._core.stats.confidence import StudentisedMean, interval_of, two_sided
+from dircal._core.stats.confidence import Moments, StudentisedMean, interval_of, two_sided
 from dircal._typing import FloatArray
 from dircal.decide._actions import Choice, choose
 from dircal.decide._cost_table import CostTable
@@ -40,6 +40,6 @@ def paid(rows: LabelledRows, costs: CostTable) -> Paid:
 
 def mean_of(values: FloatArray, level: float) -> Mean:
     """The mean of values (n,) by Student's distribution, corrected for skewness."""
-    confidence = StudentisedMean(values, _SMALLEST)
+    confidence = StudentisedMean(Moments.of(values), _SMALLEST)
     low, high = interval_of(confidence, level)
     return Mean(float(values.mean()), low, high, two_sided([confidence], 0.0))

@@ -14,7 +14,7 @@ from dircal._core.data.parts import Part
 from dircal._typing import FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.distributed._open import Selection, check_rows
-from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
+from dircal.metrics import BinTable, Block, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
 from dircal.selection import check_calibrator
 from dircal.validation import MEASURING, check_option
 
@@ -166,18 +166,23 @@ def _measure(calibrator: Any, part: Part) -> _Sums | None:
     predictions = Predictions.of_checked(part.rows)
     if calibrator is not None:
         predictions = predictions.with_probabilities(calibrator._predict_checked(part.rows))
-    weight, losses = 0.0, np.zeros(3)
-    for block in predictions:
-        share = np.ones(len(block.labels)) if block.weight is None else block.weight
-        weight += float(share.sum())
-        losses += (
+    weight, *losses = predictions.fold(_losses)
+    return _Sums(
+        float(weight),
+        np.array(losses),
+        predictions.table(ConfidenceCurve(), _BINS),
+        predictions.table(ClassCurves(), _BINS),
+    )
+
+
+def _losses(block: Block) -> FloatArray:
+    """Sums of the weights, log-losses, squared errors and hits."""
+    share = np.ones(len(block.labels)) if block.weight is None else block.weight
+    return np.array(
+        [
+            share.sum(),
             share @ log_losses(block.proba, block.labels),
             share @ squared_errors(block.proba, block.labels),
             share @ block.hits,
-        )
-    return _Sums(
-        weight,
-        losses,
-        predictions.table(ConfidenceCurve(), _BINS),
-        predictions.table(ClassCurves(), _BINS),
+        ]
     )

@@ -22,7 +22,13 @@ from dircal.maps import (
     column_steps,
 )
 from dircal.selection import AutoCalibrator
-from dircal.validation import LabelledScores, check_fit, check_option, check_scores
+from dircal.validation import (
+    AbstractLabelledRows,
+    LabelledScores,
+    check_fit,
+    check_option,
+    check_scores,
+)
 
 __all__ = ["LabelCalibrator"]
 
@@ -161,7 +167,8 @@ class LabelCalibrator(AbstractCalibrator):
             warn(message, category)
         return self
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         return self._fit_with(data, None)
 
     def _fit_with(self, data: LabelledScores, unlabelled: FloatArray | None) -> Fitted:

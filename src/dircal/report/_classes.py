@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.metrics import Block, Predictions
+from dircal.metrics import Block, Predictions, fold_together
 from dircal.plots import plain
 from dircal.report._diagrams import class_diagrams
 from dircal.report._summary import ClassSummary
@@ -48,13 +48,17 @@ def summarise_classes(
 
 def _exchanged(before: Predictions, after: Predictions) -> tuple[FloatArray, FloatArray]:
     """For each class its rows that are right before only, and those that are right after only."""
-    k = before.n_classes
-    lost, won = np.zeros(k), np.zeros(k)
-    for old, new in zip(before, after, strict=True):
-        weight = np.ones(len(old.labels)) if old.weight is None else old.weight
-        lost += np.bincount(old.labels, weight * (old.hits & ~new.hits), minlength=k)
-        won += np.bincount(old.labels, weight * (new.hits & ~old.hits), minlength=k)
+    lost, won = fold_together([before, after], _exchanged_in)
     return lost, won
+
+
+def _exchanged_in(both: tuple[Block, ...]) -> FloatArray:
+    old, new = both
+    weight = np.ones(len(old.labels)) if old.weight is None else old.weight
+    each = (old.hits & ~new.hits, new.hits & ~old.hits)
+    return np.stack(
+        [np.bincount(old.labels, weight * one, minlength=len(old.proba)) for one in each]
+    )
 
 
 def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from dircal.shift._label_shift import (
     check_frequencies,
     find_label_shift,
 )
-from dircal.validation import LabelledScores, check_fit, check_number
+from dircal.validation import AbstractLabelledRows, LabelledScores, check_fit, check_number
 
 __all__ = ["PriorShift"]
 
@@ -231,7 +231,8 @@ class PriorShift(AbstractAdapted):
         super()._check_options()
         check_number("level", self.level, above=0.0, below=1.0)
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         given: dict[str, FloatArray] = {}
         for name in ("old_priors", "priors"):
             if getattr(self, name) is not None:

@@ -13,7 +13,7 @@ from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap, Explanation, Scale, mean_of_maps
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import AbstractAdapted
-from dircal.validation import LabelledScores
+from dircal.validation import AbstractLabelledRows, LabelledScores
 
 __all__ = ["RecalibratedCalibrator"]
 
@@ -102,7 +102,8 @@ class RecalibratedCalibrator(AbstractAdapted):
         fitted: Any = getattr(self.calibrator, "column_classes_", None)
         return fitted if given is None else given
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         old: AbstractCalibrator = self.calibrator
         if not hasattr(old, "classes_"):
             old = clone(old)._fit_checked(data)

@@ -10,7 +10,7 @@ from dircal.cli._options import FILE, common_options, output_options
 from dircal.cli._output import busy, check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -47,7 +47,7 @@ def command(
     frequencies are found; or they are given by --priors. The adapted map is one like any other.
     """
     import dircal
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
     from dircal.shift import PriorShift
 
     inputs = [map_file] if predictions is None else [map_file, predictions]
@@ -96,8 +96,8 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
 def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
     import numpy as np
 
-    from dircal.cli._predictions_file import open_file
     from dircal.cli._selection import columns_of_map
+    from dircal.cli._source import open_file
 
     with open_file(source) as table:
         columns = columns_of_map(table, source.columns, calibrator)

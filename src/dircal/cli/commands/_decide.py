@@ -11,7 +11,7 @@ from dircal.cli._output import check_output, name_of_output, output_file, print_
 
 if TYPE_CHECKING:
     from dircal.cli._costs_file import CostsFile
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -92,8 +92,8 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
     """Probabilities, their classes, those before a map, labels, and the costs of these classes."""
     import numpy as np
 
-    from dircal.cli._predictions_file import open_file
-    from dircal.cli._selection import column_called, columns_of_classes, columns_of_map
+    from dircal.cli._selection import columns_of_classes, columns_of_map
+    from dircal.cli._source import column_called, open_file
     from dircal.cli._unchanged import unchanged
 
     with unchanged(source.path), open_file(source) as table:

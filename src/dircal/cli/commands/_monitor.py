@@ -10,7 +10,7 @@ from dircal.cli._options import FILE, common_options, predictions_options
 from dircal.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
-    from dircal.cli._predictions_file import PredictionsFile
+    from dircal.cli._source import PredictionsFile
     from dircal.shift import CalibrationMonitor
 
 __all__ = ["command"]
