@@ -113,6 +113,7 @@ dist:  ## build the package, check it, and run the demonstration from the wheel
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/passes.py
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/files.py
