@@ -123,6 +123,7 @@ dist:  ## build the package, check it, and try the wheel without extras and with
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/passes.py
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/files.py

@@ -10,7 +10,7 @@ from unittest import mock
 
 from dircal._core.data.chunks import ArraySource
 
-__all__ = ["Passes", "count_passes"]
+__all__ = ["Passes", "count_folds", "count_passes"]
 
 
 @dataclass
@@ -39,6 +39,21 @@ def count_passes(
     if caught:
         passes.warning = str(caught[0].message).split(":")[0].split(". ")[0]
     return passes
+
+
+def count_folds(fit: Callable[[], object], n_samples: int) -> int:
+    """How often calling ``fit`` goes over a source of so many rows; subsamples do not count."""
+    sizes: list[int] = []
+    fold = ArraySource.fold
+
+    def counted(source: ArraySource, function: Callable[..., Any]) -> Any:
+        sizes.append(source.n_samples)
+        return fold(source, function)
+
+    with mock.patch.object(ArraySource, "fold", counted), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit()
+    return sizes.count(n_samples)
 
 
 @contextmanager

@@ -119,50 +119,37 @@ class MixturePrior:
 
     def around_each(self, rows: Rows, maps: Sequence[tuple[float, float]]) -> list[MixedRows]:
         """The same for several maps, each a clip and a slope, in two passes for all of them."""
-        clipped, k = [rows.with_clip(clip) for clip, _ in maps], rows.n_classes
-        weight = uniform_weight(rows.total_weight, self.surprise)
-        slopes = [slope for _, slope in maps]
+        clipped, slopes = [rows.with_clip(clip) for clip, _ in maps], [slope for _, slope in maps]
+        k, weight = rows.n_classes, uniform_weight(rows.total_weight, self.surprise)
         if self.normalised:
+            prior = full_prior(k, self.mode, 1.0)
             return [
-                MixedRows(
-                    replace(each, transform=_Mixture(slope, weight, normalised=True)),
-                    full_prior(k, self.mode, 1.0),
-                    slope,
-                    weight,
-                    1.0,
-                )
+                _mix(each, _Mixture(slope, weight, normalised=True), prior)
                 for each, slope in zip(clipped, slopes, strict=True)
             ]
         moments = RowMoments.of_each(clipped)
-        reads = [
-            max(slope, each.least_slope(seen.largest))
-            for slope, each, seen in zip(slopes, moments, clipped, strict=True)
-        ]
-        make = curved_prior if self.curved else linear_prior
-        priors = [
-            make(k, self.mode, slope / read) for slope, read in zip(slopes, reads, strict=True)
-        ]
-        mixtures = [_Mixture(read, weight, normalised=False) for read in reads]
-        factors = [1.0] * len(maps)
+        mixtures, priors = [], []
+        for each, slope, of_each in zip(clipped, slopes, moments, strict=True):
+            read = max(slope, of_each.least_slope(each.largest))
+            mixtures.append(_Mixture(read, weight, normalised=False))
+            make = curved_prior if self.curved else linear_prior
+            priors.append(make(k, self.mode, slope / read))
         # A diagonal matrix has no entries that see the mean, and could not take it back.
         if isinstance(priors[0].base, Full):
             mixed = [replace(c, transform=m) for c, m in zip(clipped, mixtures, strict=True)]
             factors = [each.row_mean_factor for each in RowMoments.of_each(mixed)]
+            mixtures = [
+                replace(m, row_mean_factor=f) for m, f in zip(mixtures, factors, strict=True)
+            ]
         return [
-            MixedRows(
-                replace(
-                    each,
-                    transform=replace(mixture, row_mean_factor=factor, curved=self.curved),
-                ),
-                prior,
-                read,
-                weight,
-                factor,
-            )
-            for each, mixture, factor, prior, read in zip(
-                clipped, mixtures, factors, priors, reads, strict=True
-            )
+            _mix(each, replace(mixture, curved=self.curved), prior)
+            for each, mixture, prior in zip(clipped, mixtures, priors, strict=True)
         ]
+
+
+def _mix(rows: Rows, mixture: _Mixture, prior: GroupedGaussianPrior) -> MixedRows:
+    mixed = replace(rows, transform=mixture)
+    return MixedRows(mixed, prior, mixture.slope, mixture.weight, mixture.row_mean_factor)
 
 
 @dataclass

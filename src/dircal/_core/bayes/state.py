@@ -104,7 +104,7 @@ class EvidenceState:
         self.centre = prior.centre
         self.structure = prior.structure
         self.likelihood = Likelihood(rows, prior.structure)
-        few = rows.subsample()
+        few = rows.subsample(prior.structure.n_params)
         self.few: EvidenceState | None = None
         of_few: PathSolver | None = None
         if few is not None:

@@ -26,6 +26,8 @@ __all__ = ["Rows", "View", "fold_together", "smallest_subsample"]
 _LARGE_SCORE = 1e3
 # Below this size their squares, or the slopes that make up for it, leave its range.
 _SMALL_SCORE = 1e-9
+# With more parameters the optimum of a subsample is further away than the temperature map.
+_PARAMS_A_ROW = 2
 
 _T = TypeVar("_T")
 
@@ -96,10 +98,12 @@ class Rows:
         """The same rows with probabilities raised to ``clip``; zero stands for none."""
         return replace(self, log_clip=log_of_clip(clip))
 
-    def subsample(self) -> "Rows | None":
-        """Some of these rows, enough for a first guess; None if there are few."""
+    def subsample(self, n_params: int = 1) -> "Rows | None":
+        """Some of these rows, enough for a first guess of so many parameters; None if too few."""
         few = self.source.few
-        return None if few is None else replace(self, source=few)
+        if few is None or n_params > _PARAMS_A_ROW * few.n_samples:
+            return None
+        return replace(self, source=few)
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum over the chunks of what ``function`` makes of each.

@@ -240,7 +240,7 @@ class Objective:
 
     def subsample(self) -> "Objective | None":
         """The same for some of the rows, enough for a first guess; None if there are few."""
-        few = self.likelihood.rows.subsample()
+        few = self.likelihood.rows.subsample(self.n_params)
         return None if few is None else replace(self, likelihood=Likelihood(few, self.structure))
 
     def null_directions(self) -> list[IntArray]:

@@ -56,10 +56,10 @@ def _minimise_from_subsample(
 ) -> Solution:
     """The optimum; that of a subsample is a warm start where there are many rows.
 
-    Unless the subsample has no finite optimum of its own.
+    Unless the subsample lacks a class, or has no finite optimum of its own for another reason.
     """
     test, few = SeparationTest(objective), objective.subsample()
-    if few is not None:
+    if few is not None and not _lacks_a_class(few):
         rough = max(tol, rough_tolerance(few))
         guess = solve(few, start, every_row_right=False, tol=rough, max_iter=max_iter)
         if guess.status is Status.CONVERGED:
