@@ -59,12 +59,12 @@ def test_values_are_those_of_maps_fitted_on_other_folds(make_problem):
         before = measure(problem.y, problem.proba)
         assert row.difference == pytest.approx(row.value - before, abs=1e-12)
         # The same as asked one by one, up to the draws.
-        alone = confidence_interval(name, problem.y, mapped, n_resamples=2000, random_state=1)
+        alone = confidence_interval(problem.y, mapped, name, n_resamples=2000, random_state=1)
         width = alone.high - alone.low
         assert row.low == pytest.approx(alone.low, abs=0.15 * width)
         assert row.high == pytest.approx(alone.high, abs=0.15 * width)
         both = paired_comparison(
-            name, problem.y, mapped, problem.proba, n_resamples=2000, random_state=1
+            problem.y, mapped, problem.proba, name, n_resamples=2000, random_state=1
         )
         assert row.difference == pytest.approx(both.difference, abs=1e-12)
         assert row.pvalue == pytest.approx(both.pvalue, abs=0.1)
