@@ -113,7 +113,7 @@ def test_a_record_is_enough_to_be_compared(make_problem):
     row = table.row("TemperatureScaling", "doubt")
     assert row.low < row.value < row.high
     assert row.pvalue is not None
-    found = confidence_interval("doubt", problem.y, problem.proba, n_resamples=100)
+    found = confidence_interval(problem.y, problem.proba, "doubt", n_resamples=100)
     assert found.estimate == table.row("uncalibrated", "doubt").value
     assert partial(doubt, classes=range(3))(problem.y, problem.proba) == found.estimate
 

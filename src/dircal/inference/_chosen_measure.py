@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dircal import metrics
 from dircal.metrics import (
     RECORDS,
@@ -103,6 +105,11 @@ def check_measure(metric: object) -> ChosenMeasure:
         function, options = metric.func, dict(metric.keywords)
     if isinstance(function, str):
         function = _function_called(function)
+    if np.ndim(function) > 0:
+        raise ValueError(
+            f"`metric` must be a measure; got an array of shape {np.shape(function)}. The labels "
+            "come first, then the probabilities, and the measure last."
+        )
     if not inspect.isfunction(function) or not is_measure(function):
         raise ValueError(
             "`metric` must be a measure of dircal.metrics or its name, or a function (y_true, "

@@ -1,13 +1,13 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._frames import to_frame
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.calibrators import IdentityCalibrator
@@ -31,7 +31,7 @@ from dircal.selection import (
     make_splits,
     scored_rows,
 )
-from dircal.validation import check_fit, check_option, check_random_state
+from dircal.validation import check_fit, check_random_state
 
 __all__ = ["Comparison", "ComparisonRow", "compare"]
 
@@ -120,23 +120,9 @@ class Comparison:
         names = dict.fromkeys((row.calibrator, row.measure) for row in self.table)
         raise KeyError(f"{(calibrator, measure)} is none of the rows {list(names)}")
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The table as lists, one for each column."""
-        names = [one.name for one in fields(ComparisonRow)]
-        values = zip(*(astuple(row) for row in self.table), strict=True)
-        return {name: list(column) for name, column in zip(names, values, strict=True)}
-
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The table as a data frame of a library that is installed."""
-        check_option("library", library, ("pandas", "polars"))
-        try:
-            module = importlib.import_module(library)
-        except ImportError as error:
-            raise ImportError(
-                f"`library` is {library!r}, which is not installed. Install it, or take "
-                "`columns()`, which needs none."
-            ) from error
-        return module.DataFrame(self.columns())
+    def to_frame(self) -> Any:
+        """The table as a data frame of pandas or polars; a dict of lists where neither is there."""
+        return to_frame(columns_of(self.table))
 
     def __repr__(self) -> str:
         width = max(len(row.calibrator) for row in self.table)
@@ -162,6 +148,13 @@ class Comparison:
         return html_of_comparison(self)
 
 
+def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
+    """Rows of a comparison as lists, one for each column."""
+    names = [one.name for one in fields(ComparisonRow)]
+    values = zip(*(astuple(row) for row in table), strict=True)
+    return {name: list(column) for name, column in zip(names, values, strict=True)}
+
+
 def compare(
     calibrators: Any,
     X: ArrayLike,
@@ -179,7 +172,11 @@ def compare(
     Parameters
     ----------
     calibrators : dict or sequence of calibrators
-        By name; those of a sequence are called after their classes.
+        By name; those of a sequence are called after their classes. Short names of the command
+        line stand for calibrators with their defaults: "auto", "bayesian", "beta", "dirichlet",
+        "histogram", "identity", "isotonic", "matrix", "platt", "temperature", "vector"; those for
+        two classes are fitted for each class against the rest where there are more. A classifier
+        of another library, with `fit` and `predict_proba`, is fitted on the probabilities.
     X : array or data frame of shape (n_samples, n_classes)
         Probabilities, or logits where the calibrators have ``input_scale="logit"``, of rows that
         were not used to train the classifier.
@@ -206,8 +203,8 @@ def compare(
     Returns
     -------
     Comparison
-        A tidy table: print it, iterate over its rows, take its ``columns()``, or make a data frame
-        of it with ``to_frame()``.
+        A tidy table: print it, iterate over its rows, or take it as a data frame with
+        ``to_frame()``.
 
     Notes
     -----
@@ -245,10 +242,14 @@ def compare(
     check_cv(cv)
     rng = check_random_state(random_state)
     wanted = default_measures(Table.COMPARISON) if measures is None else _check_measures(measures)
+    if not isinstance(calibrators, Mapping | str) and isinstance(calibrators, Iterable):
+        calibrators = list(calibrators)
     named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     labels_of_columns = agree_on_classes(named, classes)
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
+    # What short names stand for may depend on the number of classes.
+    named = check_calibrators(calibrators, len(data.classes))
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
     rows = scored_rows(splits)
     probabilities, fit_warnings = {}, {}

@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_together, range_of
+from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
@@ -17,7 +18,7 @@ __all__ = ["ConfidenceInterval", "confidence_interval"]
 
 
 @dataclass(frozen=True)
-class ConfidenceInterval:
+class ConfidenceInterval(AbstractResult):
     """Result of `confidence_interval`.
 
     Parameters
@@ -65,9 +66,9 @@ class ConfidenceInterval:
 
 
 def confidence_interval(
-    metric: Any,
     y_true: ArrayLike,
     y_prob: ArrayLike,
+    metric: Any,
     *,
     level: float = 0.95,
     n_resamples: int = 2_000,
@@ -78,14 +79,14 @@ def confidence_interval(
 
     Parameters
     ----------
-    metric : str or callable
-        A measure of `dircal.metrics`, by name or as a function; with options as
-        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
-        ``(y_true, y_prob, *, sample_weight, classes)``; it is called once for every draw.
     y_true : array-like (n,)
         True labels.
     y_prob : array-like (n, k)
         Probability of each class.
+    metric : str or callable
+        A measure of `dircal.metrics`, by name or as a function; with options as
+        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
+        ``(y_true, y_prob, *, sample_weight, classes)``; it is called once for every draw.
     level : float, default=0.95
         How often such intervals hold the true value.
     n_resamples : int, default=2_000
@@ -152,9 +153,9 @@ def confidence_interval(
     >>> from dircal import GenerativeParameters, confidence_interval
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, y = world.sample(1000, random_state=0)
-    >>> confidence_interval("log_loss", y, q, random_state=0)
+    >>> confidence_interval(y, q, "log_loss", random_state=0)
     <ConfidenceInterval: log_loss 0.44 on 1,000 rows; 95 %: 0.4... to 0.4...>
-    >>> confidence_interval("confidence_ece", y, q, random_state=0)
+    >>> confidence_interval(y, q, "confidence_ece", random_state=0)
     <ConfidenceInterval: confidence_ece 0.0... on 1,000 rows; without bias 0.0..., 95 %: ...>
     """
     check_drawing(level, n_resamples)

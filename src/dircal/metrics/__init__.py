@@ -38,6 +38,7 @@ from dircal.metrics._measure import Table as Table
 from dircal.metrics._measure import is_measure as is_measure
 from dircal.metrics._measure import measures_in as measures_in
 from dircal.metrics._predictions import Predictions as Predictions
+from dircal.metrics._predictions import ReadProbabilities as ReadProbabilities
 from dircal.metrics._quantities import AbstractQuantity as AbstractQuantity
 from dircal.metrics._quantities import Called as Called
 from dircal.metrics._quantities import Summed as Summed

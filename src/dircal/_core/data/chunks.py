@@ -353,5 +353,6 @@ class ArraySource(AbstractChunkSource):
             weight = None if self.sample_weight is None else self.sample_weight[part]
             inputs, labels, weight = drop_zero_weight(self.inputs[rows], self.labels[part], weight)
             if len(labels):
-                share = (np.ones(len(labels)) if weight is None else weight) / self.total_weight
+                total = self.total_weight
+                share = np.full(len(labels), 1.0 / total) if weight is None else weight / total
                 yield Chunk(self.read(inputs), labels, share, start=part.start)
