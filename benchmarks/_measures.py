@@ -2,6 +2,8 @@
 
 import tempfile
 import time
+import tracemalloc
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,9 +12,14 @@ from _alone import INPUTS, LABELS, Say, run_alone
 from _problems import FloatArray, Problem, generate
 from _timing import Row, race
 
-from dircal import calibration_test, metrics
+from dircal import calibration_test, confidence_interval, metrics, score_test
 
-__all__ = ["measures_of_many_rows", "tests_of_classes", "tests_of_confidence"]
+__all__ = [
+    "measures_of_many_rows",
+    "memory_of_many_rows",
+    "tests_of_classes",
+    "tests_of_confidence",
+]
 
 _N_TESTED = 10_000
 _DRAWS = 10_000
@@ -41,6 +48,27 @@ def measures_of_many_rows() -> list[Row]:
             )
         )
     return rows
+
+
+def memory_of_many_rows(say: Say) -> list[Row]:
+    """What tests and intervals of a million rows hold at once, beside the rows themselves."""
+    problem = generate(1_000_000, 10)
+    tasks: dict[str, Callable[..., object]] = {
+        "calibration_test, classwise_ece": partial(calibration_test, statistic="classwise_ece"),
+        "confidence_interval, classwise_ece": partial(confidence_interval, metric="classwise_ece"),
+        "score_test": score_test,
+    }
+    found = []
+    for name, task in tasks.items():
+        say(f"memory of {name}")
+        tracemalloc.start()
+        task(problem.labels, problem.proba, n_resamples=100, random_state=0)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        described = f"memory: {name}, n=1 000 000, k=10, 100 draws"
+        size = problem.proba.nbytes / 1e9
+        found.append(Row(described, problem.name, "GB", peak / 1e9, "the rows", size, 1.0))
+    return found
 
 
 def tests_of_confidence(say: Say) -> list[Row]:

@@ -5,7 +5,12 @@ code is 0 also where a target is missed; the last line says so.
 """
 
 from _inference import comparisons, score_tests
-from _measures import measures_of_many_rows, tests_of_classes, tests_of_confidence
+from _measures import (
+    measures_of_many_rows,
+    memory_of_many_rows,
+    tests_of_classes,
+    tests_of_confidence,
+)
 from _report import Report, make_console
 
 
@@ -21,6 +26,7 @@ def main() -> None:
     with console.status("") as status:
         status.update("measures of a million rows ...")
         report.rows += measures_of_many_rows()
+        report.rows += memory_of_many_rows(status.update)
         report.rows += tests_of_confidence(status.update)
         report.rows += tests_of_classes(status.update)
         report.rows += comparisons(status.update)

@@ -37,6 +37,7 @@ OF_SEVERAL_MODULES = {
     "cli/test_readme.py",
     "export/test_steps.py",
     "maps/test_new_calibrator.py",
+    "metrics/test_folds.py",
     "metrics/test_oracles.py",
     "metrics/test_other_libraries.py",
     "plots/test_every_display.py",

@@ -117,10 +117,10 @@ def _note_comparisons(cache: Cache, results: Results, network: Network, names: l
             if other == name or other not in names:
                 continue
             test = paired_comparison(
-                metrics.log_loss,
                 network.test.y,
                 proba(name),
                 proba(other),
+                metrics.log_loss,
                 classes=range(network.n_classes),
                 random_state=0,
             )

@@ -1,13 +1,16 @@
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, RepeatedKFold
 
 from dircal import (
+    BetaCalibrator,
     DirichletCalibrator,
     IsotonicCalibrator,
+    OneVsRestCalibrator,
     TemperatureScaling,
     VectorScaling,
     compare,
@@ -59,12 +62,12 @@ def test_values_are_those_of_maps_fitted_on_other_folds(make_problem):
         before = measure(problem.y, problem.proba)
         assert row.difference == pytest.approx(row.value - before, abs=1e-12)
         # The same as asked one by one, up to the draws.
-        alone = confidence_interval(name, problem.y, mapped, n_resamples=2000, random_state=1)
+        alone = confidence_interval(problem.y, mapped, name, n_resamples=2000, random_state=1)
         width = alone.high - alone.low
         assert row.low == pytest.approx(alone.low, abs=0.15 * width)
         assert row.high == pytest.approx(alone.high, abs=0.15 * width)
         both = paired_comparison(
-            name, problem.y, mapped, problem.proba, n_resamples=2000, random_state=1
+            problem.y, mapped, problem.proba, name, n_resamples=2000, random_state=1
         )
         assert row.difference == pytest.approx(both.difference, abs=1e-12)
         assert row.pvalue == pytest.approx(both.pvalue, abs=0.1)
@@ -134,18 +137,12 @@ def test_logits_and_names(make_problem):
 def test_tables_and_frames(make_problem, monkeypatch):
     problem = make_problem(6, n=200, k=3)
     table = run(PAIR, problem.proba, problem.y)
-    columns = table.columns()
+    monkeypatch.setattr("dircal._frames.find_spec", lambda name: None)
+    columns = table.to_frame()
     assert list(columns)[:3] == ["calibrator", "measure", "value"]
+    assert len(columns) == 10
     assert all(len(column) == len(table) for column in columns.values())
-    for library in ("pandas", "polars"):
-        frame = table.to_frame(library)
-        assert list(frame.columns) == list(columns)
-        assert frame.shape == (24, 10)
-    with pytest.raises(ValueError, match="`library` must be one of 'pandas', 'polars'"):
-        table.to_frame("excel")
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match=r"'polars', which is not installed.*`columns\(\)`"):
-        table.to_frame("polars")
+    assert columns["value"] == [row.value for row in table]
     with pytest.raises(KeyError, match="none of the rows"):
         table.row("TemperatureScaling", "ece")
     lines = repr(table).splitlines()
@@ -154,6 +151,88 @@ def test_tables_and_frames(make_problem, monkeypatch):
     assert lines[0].split() == head.split()
     assert lines[2].startswith("uncalibrated")
     assert max(map(len, lines)) < 110
+
+
+def test_short_names_are_those_of_the_command_line(make_problem):
+    problem = make_problem(8, n=300, k=3)
+    named = run(["temperature", "beta"], problem.proba, problem.y, measures=["log_loss"])
+    objects = {"temperature": TemperatureScaling(), "beta": OneVsRestCalibrator(BetaCalibrator())}
+    expected = run(objects, problem.proba, problem.y, measures=["log_loss"])
+    assert named.table == expected.table
+    two = make_problem(9, n=100, k=2)
+    named = run({"b": "beta"}, two.proba, two.y, measures=["log_loss"])
+    expected = run({"b": BetaCalibrator()}, two.proba, two.y, measures=["log_loss"])
+    assert named.table == expected.table
+    # They read what the others read.
+    logits = run(
+        ["vector", TemperatureScaling(input_scale="logit")],
+        np.log(problem.proba),
+        problem.y,
+        measures=["log_loss"],
+    )
+    assert logits.row("vector", "log_loss").value > 0
+    with pytest.raises(
+        ValueError, match=r"'temprature', which is the name of none.*'temperature'\?"
+    ):
+        run(["temprature"], problem.proba, problem.y)
+    # A generator can be gone through once.
+    assert len(run((one for one in ["temperature"]), problem.proba, problem.y)) == 16
+
+
+def test_rivals_are_fitted_on_the_probabilities(make_problem):
+    problem = make_problem(10, n=240, k=3)
+    names = np.array(["cat", "ant", "bee"])
+    folds = list(KFold(4).split(problem.proba))
+    table = run(
+        ["temperature", LogisticRegression()],
+        problem.proba,
+        names[problem.y],
+        cv=folds,
+        classes=names,
+        measures=["log_loss"],
+    )
+    mapped, order = np.empty_like(problem.proba), np.argsort(names)
+    X, y = problem.proba[:, order], names[problem.y]
+    for fitting, scoring in folds:
+        rival = LogisticRegression().fit(X[fitting], y[fitting])
+        mapped[scoring] = rival.predict_proba(X[scoring])
+    np.testing.assert_allclose(table.probabilities["LogisticRegression"], mapped, rtol=1e-6)
+    expected = metrics.log_loss(y, mapped, classes=names[order])
+    assert table.row("LogisticRegression", "log_loss").value == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ValueError, match="do not read the same scale"):
+        run(
+            [TemperatureScaling(input_scale="logit"), LogisticRegression()],
+            np.log(problem.proba),
+            problem.y,
+        )
+
+
+class Halves(ClassifierMixin, BaseEstimator):
+    """Gives halves of probabilities."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return X / 2
+
+
+def test_rivals_that_give_no_probabilities_are_told(make_problem):
+    problem = make_problem(11, n=60, k=3)
+    with pytest.raises(ValueError, match=r"holds Halves, whose predict_proba gives no prob.*row 0"):
+        run([Halves()], problem.proba, problem.y)
+    with pytest.raises(ValueError, match="must be a calibrator of dircal; got the class Halves"):
+        run({"one": Halves}, problem.proba, problem.y)
+
+
+def test_a_class_that_a_rival_has_not_seen_gets_nothing(make_problem):
+    problem = make_problem(12, n=60, k=3)
+    y = problem.y.copy()
+    y[:30] = np.arange(30) % 2
+    y[30:] = np.arange(30) % 3
+    table = run([LogisticRegression()], problem.proba, y, cv=[(np.arange(30), np.arange(30, 60))])
+    assert (table.probabilities["LogisticRegression"][:, 2] == 0.0).all()
 
 
 def test_seeds_repeat(make_problem):

@@ -20,7 +20,7 @@ GAPS = ["confidence_ece", "classwise_ece", "smooth_ece"]
 
 
 def interval(metric, y, P, **options):
-    return confidence_interval(metric, y, P, n_resamples=400, random_state=0, **options)
+    return confidence_interval(y, P, metric, n_resamples=400, random_state=0, **options)
 
 
 def by_weights(measure):
@@ -69,7 +69,7 @@ def test_intervals_hold_their_estimate(metric, make_problem):
 @pytest.mark.parametrize("metric", MEANS)
 def test_means_have_the_spread_of_the_central_limit(metric, make_problem):
     problem = make_problem(1, n=2000, k=3)
-    found = confidence_interval(metric, problem.y, problem.proba, n_resamples=4000, random_state=0)
+    found = confidence_interval(problem.y, problem.proba, metric, n_resamples=4000, random_state=0)
     truth = np.eye(3)[problem.y]
     correct = problem.proba.argmax(axis=1) == problem.y
     rows = {
@@ -125,7 +125,7 @@ def test_seeds_repeat_and_labels_may_be_called_anything(metric, make_problem):
     assert moved.high == pytest.approx(expected.high, abs=1e-9)
     single = interval(metric, problem.y, problem.proba.astype(np.float32))
     assert single.high == pytest.approx(expected.high, abs=0.02)
-    other = confidence_interval(metric, problem.y, problem.proba, n_resamples=400, random_state=1)
+    other = confidence_interval(problem.y, problem.proba, metric, n_resamples=400, random_state=1)
     assert other != expected
 
 
@@ -190,7 +190,7 @@ Y, GOOD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]]
 )
 def test_bad_arguments(metric, options, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
-        confidence_interval(metric, Y, GOOD, **options)
+        confidence_interval(Y, GOOD, metric, **options)
 
 
 def test_a_measure_of_ones_own_may_have_an_absent_class():
@@ -214,3 +214,8 @@ def test_more_confidence_never_makes_a_narrower_interval():
     y, P = [0] * 99 + [1], np.tile([0.999999, 0.000001], (100, 1))
     highs = [interval("log_loss", y, P, level=level).high for level in (0.9, 0.999, 1 - 1e-10)]
     assert highs == sorted(highs)
+
+
+def test_the_measure_comes_last():
+    with pytest.raises(ValueError, match=r"got an array of shape \(3, 2\)\. The labels come first"):
+        confidence_interval("log_loss", [0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])

@@ -14,7 +14,7 @@ def rows():
 
 
 def run(metric, y, P, margin, **options):
-    return equivalence_test(metric, y, P, margin=margin, n_resamples=400, random_state=0, **options)
+    return equivalence_test(y, P, metric, margin=margin, n_resamples=400, random_state=0, **options)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -29,7 +29,7 @@ def test_the_bound_decides(metric, rows):
     assert tight.pvalue > 0.05
     assert "not shown to be below" in repr(tight)
     # One side of 95 % is an end of the interval of 90 %.
-    both = confidence_interval(metric, y, P, level=0.9, n_resamples=400, random_state=0)
+    both = confidence_interval(y, P, metric, level=0.9, n_resamples=400, random_state=0)
     assert wide.upper == pytest.approx(both.high, rel=1e-6)
 
 
@@ -79,11 +79,11 @@ def test_it_seldom_passes_where_the_error_is_the_margin():
 )
 def test_bad_arguments(metric, options, message):
     with pytest.raises(ValueError, match=message):
-        equivalence_test(metric, [0, 1], [[0.9, 0.1], [0.2, 0.8]], **options)
+        equivalence_test([0, 1], [[0.9, 0.1], [0.2, 0.8]], metric, **options)
 
 
 def test_no_p_value_is_zero():
     y = np.arange(60) % 3
     for metric in ("confidence_ece", "smooth_ece", "error_rate"):
-        found = equivalence_test(metric, y, np.eye(3)[y], margin=0.01, n_resamples=200)
+        found = equivalence_test(y, np.eye(3)[y], metric, margin=0.01, n_resamples=200)
         assert 0.0 < found.pvalue <= 0.0025

@@ -30,7 +30,7 @@ def sharpened(P, power):
 
 
 def comparison(metric, y, a, b, **options):
-    return paired_comparison(metric, y, a, b, n_resamples=400, random_state=0, **options)
+    return paired_comparison(y, a, b, metric, n_resamples=400, random_state=0, **options)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -88,7 +88,7 @@ def test_pvalues_agree_with_intervals(metric, power, rows):
 def test_pairing_is_sharper_than_two_intervals(rows):
     y, P = rows
     found = comparison("log_loss", y, sharpened(P, 1.3), P)
-    single = confidence_interval("log_loss", y, P, n_resamples=400, random_state=0)
+    single = confidence_interval(y, P, "log_loss", n_resamples=400, random_state=0)
     assert found.high - found.low < 0.5 * (single.high - single.low)
 
 
@@ -123,7 +123,7 @@ def test_errors_tell_the_two_apart(rows, name):
     bad[3, 1] = np.nan
     given = {"prob_a": P, "prob_b": P} | {name: bad}
     with pytest.raises(ValueError, match=f"`{name}`"):
-        paired_comparison("log_loss", y, **given)
+        paired_comparison(y, metric="log_loss", **given)
 
 
 def alike(rng, n=200):
@@ -143,7 +143,7 @@ def test_predictions_alike_are_told_apart_as_often_as_the_level_says():
         rng = np.random.default_rng([seed, 8])
         y, a, b = alike(rng)
         found = paired_comparison(
-            "log_loss", y, a, b, n_resamples=500, random_state=seed, classes=range(10)
+            y, a, b, "log_loss", n_resamples=500, random_state=seed, classes=range(10)
         )
         pvalues.append(found.pvalue)
     # The seeds are fixed; more of them are in tests/long.

@@ -58,7 +58,7 @@ def draw_all(names, y, predictions, rng):
     chosen, classes = [check_measure(name) for name in names], range(predictions[0].shape[1])
     several = [Predictions.check(y, said, None, classes).hold() for said in predictions]
     values = [[measure.value(one) for measure in chosen] for one in several]
-    return values, draw_together(chosen, several, N_RESAMPLES, rng)
+    return values, draw_together(chosen, several, values, N_RESAMPLES, rng)
 
 
 CASES = [(k, accuracy, 1.0) for k, accuracy in SPREADS] + [(3, "0.6", 1.5), (10, "0.9", 1.5)]

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
 from dircal import TemperatureScaling
-from dircal._core.stats.confidence import StudentisedMean, two_sided
+from dircal._core.stats.confidence import Moments, StudentisedMean, two_sided
 
 N_SETS = 10_000
 N_RESAMPLES = 2000
@@ -130,7 +130,9 @@ def test_predictions_alike_are_told_apart_as_often_as_the_level_says(n, record):
     for i, (name, differences) in enumerate(cases().items()):
         rng = np.random.default_rng([n, i])
         drawn = [differences(n, rng) for _ in range(N_SETS)]
-        pvalues = np.array([two_sided([StudentisedMean(one, N_RESAMPLES)], 0.0) for one in drawn])
+        pvalues = np.array(
+            [two_sided([StudentisedMean(Moments.of(one), N_RESAMPLES)], 0.0) for one in drawn]
+        )
         plain = stats.ttest_1samp(np.array(drawn), 0.0, axis=1).pvalue
         seen = {alpha: np.mean(pvalues < alpha) for alpha in ALLOWED}
         held = all(low <= seen[alpha] <= high for alpha, (low, high) in ALLOWED.items())

@@ -43,10 +43,10 @@ def test_checked_predictions_give_what_arrays_give(record, make_problem):
     options = {"label": 1} if record.name == "class_ece" else {}
     checked = Predictions.check(problem.y, problem.proba, weight)
     expected = record.function(problem.y, problem.proba, sample_weight=weight, **options)
-    assert record.of(checked, **options).value() == expected
+    assert record.of(checked, **options).value(checked) == expected
     held = checked.hold()
-    assert record.of(held, **options).value() == expected
-    assert record.of(held, **options).value() == expected
+    assert record.of(held, **options).value(held) == expected
+    assert record.of(held, **options).value(held) == expected
 
 
 @pytest.mark.parametrize("name", [name for name, one in RECORDS.items() if one.interval])
@@ -54,10 +54,13 @@ def test_sums_over_all_rows_are_the_measure(name, make_problem):
     problem, record = make_problem(1, n=400, k=3), RECORDS[name]
     options = {"label": 1} if record.name == "class_ece" else {}
     predictions = Predictions.check(problem.y, problem.proba)
-    found = record.of(predictions, **options).sums()
-    cells = [] if found.terms.cells is None else [found.terms.cells.toarray()]
-    read = found.read(np.hstack([found.terms.dense.T, *cells]).sum(axis=0))
-    expected = record.of(predictions, **options).value()
+    quantity = record.of(predictions, **options)
+    found = quantity.sums(predictions)
+    [terms] = predictions.gather(found.terms, "A test")
+    cells = np.empty((400, 0)) if terms.cells is None else terms.cells.toarray()
+    assert found.size == (len(terms.dense), cells.shape[1])
+    read = found.read(np.hstack([terms.dense.T, cells]).sum(axis=0))
+    expected = quantity.value(predictions)
     if record.interval is IntervalRule.ABSOLUTE_SUM:
         # The smoothed residuals of draws live on a coarser grid.
         close = 1e-3 if record.name == "smooth_ece" else 1e-12
@@ -83,11 +86,12 @@ def test_tables_are_those_of_the_page_and_the_command_line():
 
 def doubt(y_true, y_prob, *, sample_weight=None, classes=None):
     """How far the largest probability is from one, on average."""
-    return doubt_of(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return doubt_of(predictions).value(predictions)
 
 
 def doubt_of(predictions):
-    return RowMean(predictions, lambda block: 1.0 - block.confidence)
+    return RowMean(lambda block: 1.0 - block.confidence)
 
 
 @pytest.fixture
@@ -109,7 +113,7 @@ def test_a_record_is_enough_to_be_compared(make_problem):
     row = table.row("TemperatureScaling", "doubt")
     assert row.low < row.value < row.high
     assert row.pvalue is not None
-    found = confidence_interval("doubt", problem.y, problem.proba, n_resamples=100)
+    found = confidence_interval(problem.y, problem.proba, "doubt", n_resamples=100)
     assert found.estimate == table.row("uncalibrated", "doubt").value
     assert partial(doubt, classes=range(3))(problem.y, problem.proba) == found.estimate
 

@@ -8,6 +8,10 @@ from dircal.metrics import ClassCurves, ConfidenceCurve, EqualWidth, Predictions
 from dircal.metrics import _predictions as module
 
 
+def blocks_of(rows):
+    return rows.gather(lambda block: block, "A test")
+
+
 @pytest.fixture
 def rows(make_problem):
     problem = make_problem(0, n=30_000, k=4)
@@ -17,7 +21,7 @@ def rows(make_problem):
 
 def test_blocks_hold_the_rows_that_count(rows):
     used = rows.sample_weight > 0
-    blocks = list(rows)
+    blocks = blocks_of(rows)
     assert len(blocks) > 1
     assert_array_equal(np.concatenate([block.labels for block in blocks]), rows.labels[used])
     proba = np.concatenate([block.proba for block in blocks], axis=1).T
@@ -37,9 +41,9 @@ def test_held_rows_are_read_once(rows, monkeypatch):
         lambda block, rounding: calls.append(1) or normalise(block, rounding),
     )
     held = rows.hold()
-    first = [*held]
+    first = blocks_of(held)
     n_blocks = len(calls)
-    assert all(a is b for a, b in zip(first, held, strict=True))
+    assert all(a is b for a, b in zip(first, blocks_of(held), strict=True))
     assert held.mean(lambda block: block.hits) == rows.mean(lambda block: block.hits)
     assert len(calls) == 2 * n_blocks  # those of the rows that are not held
 
@@ -68,11 +72,11 @@ def test_chances_are_those_of_the_rows(make_problem):
 def test_other_probabilities_of_the_same_rows(make_problem):
     problem = make_problem(2, n=50, k=3)
     rows = Predictions.check(problem.y, problem.proba[:, [2, 0, 1]], classes=[2, 0, 1])
-    [block] = rows
+    [block] = blocks_of(rows)
     assert_array_equal(block.proba, problem.proba.T)
     assert_array_equal(rows.y_true, problem.y)
     # What a map gives is in the sorted order of the classes.
-    [again] = rows.with_probabilities(problem.proba)
+    [again] = blocks_of(rows.with_probabilities(problem.proba))
     assert_array_equal(again.proba, problem.proba.T)
 
 

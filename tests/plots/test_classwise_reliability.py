@@ -5,7 +5,7 @@ import pytest
 
 from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.bins import equal_width
-from dircal._core.stats.null_resampling import bin_chances
+from dircal._core.stats.chances import ChanceSums
 from dircal.metrics import class_bins, class_ece
 from dircal.plots import ClasswiseReliabilityDisplay
 
@@ -17,7 +17,7 @@ def test_it_holds_what_the_table_of_bins_holds(vectors):
     frame = display.frame()
     assert frame["count"] == table.count[used].tolist()
     np.testing.assert_array_equal(frame["frequency"], table.frequency[used])
-    chances = bin_chances(vectors.proba.T, equal_width(15, np.dtype(float)))
+    chances = ChanceSums.of(vectors.proba.T, equal_width(15, np.dtype(float))).finish()
     low = np.array([consistency_band(one, 15, 0.95)[0] for one in chances])
     np.testing.assert_array_equal(frame["low"], low[used])
     errors = [curve.error for curve in display.curves]

@@ -61,7 +61,7 @@ CALLS = {
     ),
     "compare": lambda X, y: compare([TemperatureScaling(), DirichletCalibrator()], X, y, **FEW),
     "a measure": lambda X, y: metrics.log_loss(y, X),
-    "an interval": lambda X, y: confidence_interval("log_loss", y, X, **FEW),
+    "an interval": lambda X, y: confidence_interval(y, X, "log_loss", **FEW),
 }
 
 

@@ -4,26 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dircal._calibrator_names import CALIBRATOR_NAMES
+
 if TYPE_CHECKING:
     from dircal.cli._predictions_file import FileRows
 
 __all__ = ["NAMES", "make_calibrator", "make_calibrators"]
 
-# By name, so that help need not load them.
-_CLASSES = {
-    "auto": "AutoCalibrator",
-    "bayesian": "BayesianDirichletCalibrator",
-    "beta": "BetaCalibrator",
-    "dirichlet": "DirichletCalibrator",
-    "histogram": "HistogramCalibrator",
-    "identity": "IdentityCalibrator",
-    "isotonic": "IsotonicCalibrator",
-    "matrix": "MatrixScaling",
-    "platt": "PlattCalibrator",
-    "temperature": "TemperatureScaling",
-    "vector": "VectorScaling",
-}
-NAMES = tuple(_CLASSES)
+NAMES = tuple(CALIBRATOR_NAMES)
 # These have options of their own on the command line.
 _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
 
@@ -46,8 +34,8 @@ def make_calibrator(
     from dircal import calibrators
 
     # A class of its own room that has no short name here goes by its name.
-    kind = _CLASSES.get(name, name)
-    if kind not in _CLASSES.values() and kind not in calibrators.__all__:
+    kind = CALIBRATOR_NAMES.get(name, name)
+    if kind not in CALIBRATOR_NAMES.values() and kind not in calibrators.__all__:
         raise ValueError(f"{name!r} is no calibrator; there are {', '.join(NAMES)}.")
     calibrator = getattr(dircal, kind)(input_scale=scale, classes=classes)
     given = dict(_parse(option) for option in options)

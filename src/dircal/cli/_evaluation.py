@@ -89,7 +89,7 @@ class Evaluation:
 
 def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: int) -> Evaluation:
     """Measure and test; each number is that of the function of its name with this seed."""
-    predictions = rows.predictions(scale).hold()
+    predictions = rows.predictions(scale)
     measures = tabulate_measures(
         default_measures(Table.EVALUATION),
         {UNCALIBRATED: predictions},

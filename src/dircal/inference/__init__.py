@@ -16,8 +16,10 @@ from dircal.inference._calibrators import check_calibrators as check_calibrators
 from dircal.inference._chosen_measure import ChosenMeasure as ChosenMeasure
 from dircal.inference._chosen_measure import check_drawing as check_drawing
 from dircal.inference._chosen_measure import default_measures as default_measures
+from dircal.inference._chosen_measure import measure_all as measure_all
 from dircal.inference._compare import WITHOUT_BIAS as WITHOUT_BIAS
 from dircal.inference._compare import Comparison, ComparisonRow, compare
+from dircal.inference._compare import columns_of as columns_of
 from dircal.inference._compare import show_corrected as show_corrected
 from dircal.inference._compare import show_number as show_number
 from dircal.inference._compare import show_range as show_range

@@ -8,17 +8,22 @@ import numpy as np
 
 from dircal._core.stats.confidence import SAME_SUM
 from dircal._core.stats.null_resampling import (
-    LabelDraws,
+    CellSums,
+    NullCells,
+    draws_in_passes,
     null_classwise_ece,
     null_confidence_ece,
 )
+from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
     Binning,
     BinRule,
     BinTable,
+    Block,
     ClassCurves,
     ConfidenceCurve,
     ConfidenceRows,
@@ -26,6 +31,7 @@ from dircal.metrics import (
     Predictions,
     Strategy,
     check_bins,
+    fold_together,
 )
 from dircal.validation import check_integer, check_option, check_random_state
 
@@ -234,14 +240,28 @@ def classwise_tests_of(
     Each is what it would be alone with this generator: all share their uniform numbers.
     """
     tables = [one.table(ClassCurves(), rule) for one in several]
-    draws = [
-        LabelDraws.prepare(np.concatenate([block.proba for block in one], axis=1), table.bins)
-        for one, table in zip(several, tables, strict=True)
-    ]
-    with Progress("Resampling labels", n_resamples, "draws") as progress:
-        samples = null_classwise_ece(draws, n_resamples, rng, progress.advance)
-    pairs = zip(tables, samples, strict=True)
+    n, k = several[0].n_samples, several[0].n_classes
+    blocks = RowBlocks(n, int(rng.integers(2**63)))
+    bins = tuple(table.bins for table in tables)
+    samples = []
+    with Progress("Resampling labels", n * n_resamples, "labels") as progress:
+        advance = watcher_of(several, progress)
+        for draws in draws_in_passes(n_resamples, len(several), k * bins[0].n_bins):
+            cells = _OfBlocks(NullCells(bins, blocks, draws, advance))
+            sums = fold_together(several, cells, drawing_rows(k))
+            samples.append(null_classwise_ece(sums, n, k))
+    pairs = zip(tables, np.concatenate(samples, axis=1), strict=True)
     return [_result("classwise_ece", table, sample) for table, sample in pairs]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfBlocks:
+    """Cells of labels that are drawn for a block."""
+
+    cells: NullCells
+
+    def __call__(self, blocks: tuple[Block, ...]) -> CellSums:
+        return self.cells([block.proba for block in blocks], blocks[0].start)
 
 
 def _result(measure: str, table: BinTable, sample: FloatArray) -> CalibrationTest:

@@ -3,14 +3,17 @@
 import inspect
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dircal import metrics
 from dircal.metrics import (
     RECORDS,
+    AbstractQuantity,
     Called,
     Measure,
     Predictions,
@@ -18,6 +21,7 @@ from dircal.metrics import (
     Table,
     is_measure,
     measures_in,
+    values_of,
 )
 from dircal.validation import check_integer, check_number
 
@@ -27,6 +31,7 @@ __all__ = [
     "check_measure",
     "check_measure_with_interval",
     "default_measures",
+    "measure_all",
 ]
 
 
@@ -48,9 +53,17 @@ class ChosenMeasure:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         return f"{self.name}({options})" if options else self.name
 
+    def quantity(self, predictions: Predictions) -> AbstractQuantity:
+        """What it makes of checked predictions."""
+        return self.record.of(predictions, **self.options)
+
     def value(self, predictions: Predictions) -> float:
         """The measure of checked predictions."""
-        value = self.record.of(predictions, **self.options).value()
+        [value] = measure_all([self], predictions)
+        return value
+
+    def check_value(self, value: Any) -> float:
+        """A finite number, which a function of the user's own may not give."""
         if not isinstance(value, numbers.Real):
             raise ValueError(
                 f"`metric` is {self.name}, which gives no number but a {type(value).__name__}. "
@@ -65,7 +78,13 @@ class ChosenMeasure:
 
     def sums(self, predictions: Predictions) -> Summed | None:
         """The measure as a function of sums over rows; None where it is none."""
-        return self.record.of(predictions, **self.options).sums()
+        return self.quantity(predictions).sums(predictions)
+
+
+def measure_all(measures: Sequence[ChosenMeasure], predictions: Predictions) -> list[float]:
+    """Several measures of the same rows: one pass for all that are sums."""
+    values = values_of([measure.quantity(predictions) for measure in measures], predictions)
+    return [measure.check_value(one) for measure, one in zip(measures, values, strict=True)]
 
 
 def default_measures(table: Table) -> list[ChosenMeasure]:
@@ -86,6 +105,11 @@ def check_measure(metric: object) -> ChosenMeasure:
         function, options = metric.func, dict(metric.keywords)
     if isinstance(function, str):
         function = _function_called(function)
+    if np.ndim(function) > 0:
+        raise ValueError(
+            f"`metric` must be a measure; got an array of shape {np.shape(function)}. The labels "
+            "come first, then the probabilities, and the measure last."
+        )
     if not inspect.isfunction(function) or not is_measure(function):
         raise ValueError(
             "`metric` must be a measure of dircal.metrics or its name, or a function (y_true, "
@@ -124,15 +148,19 @@ def check_drawing(level: float, n_resamples: int) -> None:
 
 def _call(function: Callable[..., float], predictions: Predictions, **options: Any) -> Called:
     """A function of the user's own, which wants arrays as users have them."""
-    return Called(
-        partial(
-            function,
-            predictions.y_true,
-            predictions.probabilities,
-            sample_weight=predictions.sample_weight,
-            classes=predictions.column_classes,
-            **options,
-        )
+    del predictions
+    return Called(partial(_call_with_arrays, function, options))
+
+
+def _call_with_arrays(
+    function: Callable[..., float], options: dict[str, Any], predictions: Predictions
+) -> float:
+    return function(
+        predictions.y_true,
+        predictions.probabilities,
+        sample_weight=predictions.sample_weight,
+        classes=predictions.rows.column_classes,
+        **options,
     )
 
 

@@ -1,13 +1,13 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._frames import to_frame
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.calibrators import IdentityCalibrator
@@ -18,6 +18,7 @@ from dircal.inference._chosen_measure import (
     check_drawing,
     check_measure,
     default_measures,
+    measure_all,
 )
 from dircal.inference._draws import Draws
 from dircal.inference._resampling import difference_of, draw_together, range_of
@@ -29,7 +30,7 @@ from dircal.selection import (
     make_splits,
     scored_rows,
 )
-from dircal.validation import check_fit, check_option, check_random_state
+from dircal.validation import check_fit, check_random_state
 
 __all__ = ["Comparison", "ComparisonRow", "compare"]
 
@@ -118,23 +119,9 @@ class Comparison:
         names = dict.fromkeys((row.calibrator, row.measure) for row in self.table)
         raise KeyError(f"{(calibrator, measure)} is none of the rows {list(names)}")
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The table as lists, one for each column."""
-        names = [one.name for one in fields(ComparisonRow)]
-        values = zip(*(astuple(row) for row in self.table), strict=True)
-        return {name: list(column) for name, column in zip(names, values, strict=True)}
-
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The table as a data frame of a library that is installed."""
-        check_option("library", library, ("pandas", "polars"))
-        try:
-            module = importlib.import_module(library)
-        except ImportError as error:
-            raise ImportError(
-                f"`library` is {library!r}, which is not installed. Install it, or take "
-                "`columns()`, which needs none."
-            ) from error
-        return module.DataFrame(self.columns())
+    def to_frame(self) -> Any:
+        """The table as a data frame of pandas or polars; a dict of lists where neither is there."""
+        return to_frame(columns_of(self.table))
 
     def __repr__(self) -> str:
         width = max(len(row.calibrator) for row in self.table)
@@ -157,6 +144,13 @@ class Comparison:
         return "\n".join(lines)
 
 
+def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
+    """Rows of a comparison as lists, one for each column."""
+    names = [one.name for one in fields(ComparisonRow)]
+    values = zip(*(astuple(row) for row in table), strict=True)
+    return {name: list(column) for name, column in zip(names, values, strict=True)}
+
+
 def compare(
     calibrators: Any,
     X: ArrayLike,
@@ -174,7 +168,11 @@ def compare(
     Parameters
     ----------
     calibrators : dict or sequence of calibrators
-        By name; those of a sequence are called after their classes.
+        By name; those of a sequence are called after their classes. Short names of the command
+        line stand for calibrators with their defaults: "auto", "bayesian", "beta", "dirichlet",
+        "histogram", "identity", "isotonic", "matrix", "platt", "temperature", "vector"; those for
+        two classes are fitted for each class against the rest where there are more. A classifier
+        of another library, with `fit` and `predict_proba`, is fitted on the probabilities.
     X : array or data frame of shape (n_samples, n_classes)
         Probabilities, or logits where the calibrators have ``input_scale="logit"``, of rows that
         were not used to train the classifier.
@@ -201,8 +199,8 @@ def compare(
     Returns
     -------
     Comparison
-        A tidy table: print it, iterate over its rows, take its ``columns()``, or make a data frame
-        of it with ``to_frame()``.
+        A tidy table: print it, iterate over its rows, or take it as a data frame with
+        ``to_frame()``.
 
     Notes
     -----
@@ -240,10 +238,14 @@ def compare(
     check_cv(cv)
     rng = check_random_state(random_state)
     wanted = default_measures(Table.COMPARISON) if measures is None else _check_measures(measures)
+    if not isinstance(calibrators, Mapping | str) and isinstance(calibrators, Iterable):
+        calibrators = list(calibrators)
     named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     labels_of_columns = agree_on_classes(named, classes)
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
+    # What short names stand for may depend on the number of classes.
+    named = check_calibrators(calibrators, len(data.classes))
     splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
     rows = scored_rows(splits)
     probabilities, fit_warnings = {}, {}
@@ -257,9 +259,7 @@ def compare(
             for message, category in told:
                 warn(f"{name}: {message}", category)
     scored = Predictions.of_checked(data.take(rows))
-    predictions = {
-        name: scored.with_probabilities(proba).hold() for name, proba in probabilities.items()
-    }
+    predictions = {name: scored.with_probabilities(proba) for name, proba in probabilities.items()}
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
     return Comparison(tuple(table), level, probabilities, rows, fit_warnings)
 
@@ -272,13 +272,15 @@ def tabulate_measures(
     rng: np.random.Generator,
 ) -> Iterator[ComparisonRow]:
     """A row for each of the predictions and measures; the first predictions are the yardstick."""
-    sure = [measure for measure in measures if measure.record.interval is not None]
-    drawn = draw_together(sure, [*predictions.values()], n_resamples, rng)
+    several = [*predictions.values()]
+    values = [measure_all(measures, one) for one in several]
+    sure = [j for j, measure in enumerate(measures) if measure.record.interval is not None]
+    of_sure = [[row[j] for j in sure] for row in values]
+    drawn = draw_together([measures[j] for j in sure], several, of_sure, n_resamples, rng)
     before: dict[str, tuple[float, Draws | None]] = {}
-    for (name, one), draws in zip(predictions.items(), drawn, strict=True):
+    for name, own, draws in zip(predictions, values, drawn, strict=True):
         remaining = iter(draws)
-        for measure in measures:
-            value = measure.value(one)
+        for measure, value in zip(measures, own, strict=True):
             mine = next(remaining) if measure.record.interval is not None else None
             start, others = before.setdefault(measure.label, (value, mine))
             row = ComparisonRow(name, measure.label, value, value - start)

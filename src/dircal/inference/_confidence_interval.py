@@ -55,9 +55,9 @@ class ConfidenceInterval:
 
 
 def confidence_interval(
-    metric: Any,
     y_true: ArrayLike,
     y_prob: ArrayLike,
+    metric: Any,
     *,
     level: float = 0.95,
     n_resamples: int = 2_000,
@@ -68,14 +68,14 @@ def confidence_interval(
 
     Parameters
     ----------
-    metric : str or callable
-        A measure of `dircal.metrics`, by name or as a function; with options as
-        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
-        ``(y_true, y_prob, *, sample_weight, classes)``; it is called once for every draw.
     y_true : array-like (n,)
         True labels.
     y_prob : array-like (n, k)
         Probability of each class.
+    metric : str or callable
+        A measure of `dircal.metrics`, by name or as a function; with options as
+        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
+        ``(y_true, y_prob, *, sample_weight, classes)``; it is called once for every draw.
     level : float, default=0.95
         How often such intervals hold the true value.
     n_resamples : int, default=2_000
@@ -142,17 +142,17 @@ def confidence_interval(
     >>> from dircal import GenerativeParameters, confidence_interval
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, y = world.sample(1000, random_state=0)
-    >>> confidence_interval("log_loss", y, q, random_state=0)
+    >>> confidence_interval(y, q, "log_loss", random_state=0)
     <ConfidenceInterval: log_loss 0.44 on 1,000 rows; 95 %: 0.4... to 0.4...>
-    >>> confidence_interval("confidence_ece", y, q, random_state=0)
+    >>> confidence_interval(y, q, "confidence_ece", random_state=0)
     <ConfidenceInterval: confidence_ece 0.0... on 1,000 rows; without bias 0.0..., 95 %: ...>
     """
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
     predictions = Predictions.check(y_true, y_prob, None, classes)
-    [[draws]] = draw_together([measure], [predictions], n_resamples, rng)
     estimate = measure.value(predictions)
+    [[draws]] = draw_together([measure], [predictions], [[estimate]], n_resamples, rng)
     found = range_of(draws, estimate, level)
     ends = (found.low, found.high, found.corrected)
     return ConfidenceInterval(estimate, *ends, level, measure.name, predictions.n_samples)

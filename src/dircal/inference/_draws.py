@@ -5,18 +5,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dircal._core.stats.bootstrap import total_sums
 from dircal._core.stats.confidence import (
     AbsoluteSumInversion,
     BCaBootstrap,
     BiasShiftedBootstrap,
     ConfidenceDistribution,
+    Moments,
     StudentisedMean,
 )
 from dircal._typing import FloatArray
-from dircal.metrics import IntervalRule, Summed
+from dircal.metrics import IntervalRule
 
-__all__ = ["Draws", "OtherDraws", "draws_of_sums"]
+__all__ = ["Draws", "MeanDraws", "OtherDraws", "draws_of_sums"]
 
 
 class Draws(Protocol):
@@ -32,11 +32,8 @@ class Draws(Protocol):
         """The confidence of this value less that of the ``other``, in one way or in several."""
 
 
-def draws_of_sums(rule: IntervalRule, summed: Summed, sums: FloatArray) -> Draws:
-    """Draws of a measure from its sums (B, c) over the rows of each draw."""
-    if rule is IntervalRule.BCA:
-        return MeanDraws(summed.read(sums)[:, 0], summed.terms.dense[0])
-    observed, drawn = summed.read(total_sums(summed.terms)), summed.read(sums)
+def draws_of_sums(rule: IntervalRule, observed: FloatArray, drawn: FloatArray) -> Draws:
+    """Draws of a measure that is no mean, from what its sums say of the rows and of each draw."""
     if rule is IntervalRule.ABSOLUTE_SUM:
         return GapDraws(observed, drawn)
     return OtherDraws(drawn[:, 0], float(observed[0]))
@@ -44,14 +41,19 @@ def draws_of_sums(rule: IntervalRule, summed: Summed, sums: FloatArray) -> Draws
 
 @dataclass(frozen=True, eq=False)
 class MeanDraws:
-    """Draws (B,) of the mean of what rows lose (n,)."""
+    """Draws (B,) of the mean of what rows lose, and the moments of that.
+
+    ``beyond`` are the moments of what rows lose more than by the predictions that come first; None
+    for these.
+    """
 
     values: FloatArray
-    losses: FloatArray
+    moments: Moments
+    beyond: Moments | None
 
     def confidence(self) -> ConfidenceDistribution:
         """Corrected for bias and skewness."""
-        return BCaBootstrap(self.values, self.losses)
+        return BCaBootstrap(self.values, self.moments)
 
     def without_bias(self, value: float) -> float:
         """A mean has none."""
@@ -59,7 +61,9 @@ class MeanDraws:
 
     def differences(self, other: "MeanDraws") -> list[ConfidenceDistribution]:
         """A difference of means is the mean of differences, which needs no draws."""
-        return [StudentisedMean(self.losses - other.losses, len(self.values))]
+        assert self.beyond is not None
+        assert other.beyond is None
+        return [StudentisedMean(self.beyond, len(self.values))]
 
 
 @dataclass(frozen=True, eq=False)

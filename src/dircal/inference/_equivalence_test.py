@@ -60,9 +60,9 @@ class EquivalenceTest:
 
 
 def equivalence_test(
-    metric: Any,
     y_true: ArrayLike,
     y_prob: ArrayLike,
+    metric: Any,
     *,
     margin: float,
     level: float = 0.95,
@@ -74,13 +74,13 @@ def equivalence_test(
 
     Parameters
     ----------
-    metric : str or callable
-        A measure of `dircal.metrics` that is better when lower, by name or as a function; with
-        options as ``functools.partial(classwise_ece, aggregate="sum")``.
     y_true : array-like (n,)
         True labels.
     y_prob : array-like (n, k)
         Probability of each class.
+    metric : str or callable
+        A measure of `dircal.metrics` that is better when lower, by name or as a function; with
+        options as ``functools.partial(classwise_ece, aggregate="sum")``.
     margin : float
         The largest value that does not matter for what the probabilities are used for. Choose it
         before looking.
@@ -124,7 +124,7 @@ def equivalence_test(
     >>> rng = np.random.default_rng(0)
     >>> y_prob = rng.dirichlet([1, 1, 1], size=20_000)
     >>> y_true = (rng.random((20_000, 1)) > y_prob.cumsum(axis=1)).sum(axis=1)
-    >>> equivalence_test("confidence_ece", y_true, y_prob, margin=0.02, random_state=0)
+    >>> equivalence_test(y_true, y_prob, "confidence_ece", margin=0.02, random_state=0)
     <EquivalenceTest: confidence_ece 0.0...; at most 0.0... below the margin 0.02 (p-value 0.00...)>
     """
     check_drawing(level, n_resamples)
@@ -138,7 +138,7 @@ def equivalence_test(
         )
     predictions = Predictions.check(y_true, y_prob, None, classes)
     estimate = measure.value(predictions)
-    [[draws]] = draw_together([measure], [predictions], n_resamples, rng)
+    [[draws]] = draw_together([measure], [predictions], [[estimate]], n_resamples, rng)
     confidence = draws.confidence()
     upper = max(confidence.quantile(level), estimate)
     pvalue = 1.0 - confidence.position(margin) if estimate < margin else 1.0

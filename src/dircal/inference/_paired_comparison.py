@@ -54,10 +54,10 @@ class PairedComparison:
 
 
 def paired_comparison(
-    metric: Any,
     y_true: ArrayLike,
     prob_a: ArrayLike,
     prob_b: ArrayLike,
+    metric: Any,
     *,
     level: float = 0.95,
     n_resamples: int = 2_000,
@@ -68,16 +68,16 @@ def paired_comparison(
 
     Parameters
     ----------
-    metric : str or callable
-        A measure of `dircal.metrics`, by name or as a function; with options as
-        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
-        ``(y_true, y_prob, *, sample_weight, classes)``; it is called twice for every draw.
     y_true : array-like (n,)
         True labels.
     prob_a : array-like (n, k)
         Probability of each class.
     prob_b : array-like (n, k)
         Other probabilities of the same rows, with the same columns.
+    metric : str or callable
+        A measure of `dircal.metrics`, by name or as a function; with options as
+        ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take
+        ``(y_true, y_prob, *, sample_weight, classes)``; it is called twice for every draw.
     level : float, default=0.95
         How often such intervals hold the true difference.
     n_resamples : int, default=2_000
@@ -141,7 +141,7 @@ def paired_comparison(
     >>> from dircal import GenerativeParameters, paired_comparison
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, y = world.sample(1000, random_state=0)
-    >>> paired_comparison("log_loss", y, world.predict_proba(q), q, random_state=0)
+    >>> paired_comparison(y, world.predict_proba(q), q, "log_loss", random_state=0)
     <PairedComparison: log_loss of a less that of b -0.03...; p-value 0.0005, a has less>
     """
     check_drawing(level, n_resamples)
@@ -151,8 +151,8 @@ def paired_comparison(
         Predictions.check(y_true, prob, None, classes, name=name)
         for name, prob in (("prob_a", prob_a), ("prob_b", prob_b))
     ]
-    value_a, value_b = (measure.value(one) for one in both)
-    found = difference_between(measure, both, level, n_resamples, rng)
+    value_a, value_b = values = [measure.value(one) for one in both]
+    found = difference_between(measure, both, values, level, n_resamples, rng)
     n_samples = both[0].n_samples
     return PairedComparison(
         value_a - value_b, found.low, found.high, found.pvalue, level, measure.name, n_samples

@@ -1,11 +1,10 @@
 """Rows drawn again, with replacement, for several measures of several predictions at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._core.stats.bootstrap import bootstrap_sums
 from dircal._core.stats.confidence import (
     ConfidenceDistribution,
     StudentisedMean,
@@ -13,11 +12,10 @@ from dircal._core.stats.confidence import (
     two_sided,
 )
 from dircal._progress import Progress
-from dircal._threads import limited_blas
-from dircal._typing import FloatArray
 from dircal.inference._chosen_measure import ChosenMeasure
-from dircal.inference._draws import Draws, OtherDraws, draws_of_sums
-from dircal.metrics import IntervalRule, Predictions, Summed
+from dircal.inference._drawn_sums import SummedMeasure, moments_of_difference, resample
+from dircal.inference._draws import Draws, OtherDraws
+from dircal.metrics import IntervalRule, Predictions
 
 __all__ = [
     "Difference",
@@ -50,26 +48,29 @@ class Difference:
 def draw_together(
     measures: Sequence[ChosenMeasure],
     several: Sequence[Predictions],
+    values: Sequence[Sequence[float]],
     n_resamples: int,
     rng: np.random.Generator,
 ) -> list[list[Draws]]:
     """Draws of every measure for each of ``several`` predictions, all of the same rows.
 
     Measures that are sums over rows are summed; others are called for every draw, with the number
-    of times that a row was drawn as its weight.
+    of times that a row was drawn as its weight. The ``values`` are those of the measures.
     """
     seed = int(rng.integers(2**63))
-    pairs = [(measure, one) for one in several for measure in measures]
-    sums = [measure.sums(one) for measure, one in pairs]
-    rules = [measure.record.interval for measure, _ in pairs]
-    summed = [(rule, one) for rule, one in zip(rules, sums, strict=True) if one is not None]
-    from_sums = _draw_sums(summed, n_resamples, np.random.default_rng(seed))
-    drawn = [
-        _by_weights(*pair, n_resamples, seed) if one is None else next(from_sums)
-        for pair, one in zip(pairs, sums, strict=True)
-    ]
-    n = len(measures)
-    return [drawn[i * n : (i + 1) * n] for i in range(len(several))]
+    drawn: list[list[Draws | None]] = [[None] * len(measures) for _ in several]
+    summed = []
+    for i, one in enumerate(several):
+        for j, measure in enumerate(measures):
+            sums = measure.sums(one)
+            if sums is None:
+                drawn[i][j] = _by_weights(measure, one, values[i][j], n_resamples, seed)
+            else:
+                summed.append(SummedMeasure(i, j, measure.record.interval, sums, values[i][j]))
+    if summed:
+        for which, draws in resample(summed, several, n_resamples, seed):
+            drawn[which.predictions][which.measure] = draws
+    return [[draws for draws in row if draws is not None] for row in drawn]
 
 
 def range_of(draws: Draws, value: float, level: float) -> Range:
@@ -85,15 +86,17 @@ def range_of(draws: Draws, value: float, level: float) -> Range:
 def difference_between(
     measure: ChosenMeasure,
     both: Sequence[Predictions],
+    values: Sequence[float],
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
 ) -> Difference:
     """The interval of a difference of two predictions; rows are drawn only where that is needed."""
     if measure.record.interval is IntervalRule.BCA:
-        mine, others = (_losses(measure, one) for one in both)
-        return _difference([StudentisedMean(mine - others, n_resamples)], level)
-    [draws], [draws_of_others] = draw_together([measure], both, n_resamples, rng)
+        moments = moments_of_difference(measure, both, values[0] - values[1])
+        return _difference([StudentisedMean(moments, n_resamples)], level)
+    one_of_each = [[value] for value in values]
+    [draws], [draws_of_others] = draw_together([measure], both, one_of_each, n_resamples, rng)
     return difference_of(draws, draws_of_others, level)
 
 
@@ -108,35 +111,8 @@ def _difference(ways: Sequence[ConfidenceDistribution], level: float) -> Differe
     return Difference(min(lows), max(highs), two_sided(ways, 0.0))
 
 
-def _losses(measure: ChosenMeasure, predictions: Predictions) -> FloatArray:
-    """What each row loses (n,)."""
-    summed = measure.sums(predictions)
-    assert summed is not None
-    losses: FloatArray = summed.terms.dense[0]
-    return losses
-
-
-def _draw_sums(
-    summed: Sequence[tuple[IntervalRule | None, Summed]],
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[Draws]:
-    if not summed:
-        return
-    terms = [one.terms for _, one in summed]
-    with (
-        # Products with some hundred columns are too small for a second thread to pay.
-        limited_blas((terms[0].dense.shape[1], 1)),
-        Progress("Drawing rows", n_resamples, "draws") as progress,
-    ):
-        sums = bootstrap_sums(terms, n_resamples, rng, progress.advance)
-    for (rule, one), drawn in zip(summed, sums, strict=True):
-        assert rule is not None
-        yield draws_of_sums(rule, one, drawn)
-
-
 def _by_weights(
-    measure: ChosenMeasure, predictions: Predictions, n_resamples: int, seed: int
+    measure: ChosenMeasure, predictions: Predictions, value: float, n_resamples: int, seed: int
 ) -> Draws:
     """Call the measure for every draw; the classes stay all of them."""
     rng, values = np.random.default_rng(seed), np.empty(n_resamples)
@@ -146,4 +122,4 @@ def _by_weights(
             counts = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
             values[i] = measure.value(predictions.with_weight(counts))
             progress.advance(1)
-    return OtherDraws(values, measure.value(predictions))
+    return OtherDraws(values, value)

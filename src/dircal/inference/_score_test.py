@@ -8,12 +8,14 @@ import numpy as np
 
 from dircal._core.data.chunks import Chunk
 from dircal._core.data.losses import LOSS_CLIP
-from dircal._core.stats.score import adjust_holm, scores_at_identity
+from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
+from dircal._core.stats.score import NullScores, ScoreSums, adjust_holm, scores_at_identity
 from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
-from dircal.metrics import Predictions
+from dircal.metrics import Block, Predictions, fold_together
 from dircal.validation import check_integer, check_number, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
@@ -165,12 +167,15 @@ def score_test_of(
     predictions: Predictions, n_resamples: int, alpha: float, rng: np.random.Generator
 ) -> ScoreTest:
     """`score_test` of checked predictions."""
-    chunks = _chunks_of(predictions)
+    n, k = predictions.n_samples, predictions.n_classes
+    blocks = RowBlocks(n, int(rng.integers(2**63)))
     with (
-        limited_blas((predictions.n_samples, predictions.n_classes)),
-        Progress("Drawing labels", n_resamples * len(chunks), "draws") as progress,
+        limited_blas((n, k)),
+        Progress("Drawing labels", n * n_resamples, "labels") as progress,
     ):
-        found = scores_at_identity(chunks, n_resamples, rng, progress.advance)
+        scores = NullScores(k, blocks, n_resamples, watcher_of([predictions], progress))
+        sums = fold_together([predictions], _OfBlocks(scores, n), drawing_rows(k))
+    found = scores_at_identity(sums, scores.structure, n)
     # A draw that equals the observed one up to rounding counts as at least as large.
     slack = _TIE * (1.0 + found.statistic)
     as_large = np.sum(found.null_sample >= found.statistic - slack)
@@ -197,14 +202,16 @@ def score_test_of(
     )
 
 
-def _chunks_of(predictions: Predictions) -> list[Chunk]:
-    """Rows as the score reads them: clipped log-probabilities, equal weights."""
-    n, read = predictions.n_samples, CalibrationMap(predictions.n_classes, _STEPS)
-    return [
-        Chunk(
-            read.on_block(block.proba.copy()),
-            block.labels,
-            np.full(len(block.labels), 1.0 / n),
-        )
-        for block in predictions
-    ]
+@dataclass(frozen=True, eq=False)
+class _OfBlocks:
+    """Score sums of a block of probabilities: of clipped logarithms, with equal weights."""
+
+    scores: NullScores
+    n_samples: int
+
+    def __call__(self, blocks: tuple[Block, ...]) -> ScoreSums:
+        [block] = blocks
+        read = CalibrationMap(len(block.proba), _STEPS)
+        weight = np.full(len(block.labels), 1.0 / self.n_samples)
+        logs = read.on_block(block.proba.copy())
+        return self.scores(Chunk(logs, block.labels, weight, start=block.start))

@@ -11,6 +11,7 @@ from dircal.metrics._binning import BinRule as BinRule
 from dircal.metrics._binning import EqualWidth as EqualWidth
 from dircal.metrics._binning import Strategy as Strategy
 from dircal.metrics._binning import check_bins as check_bins
+from dircal.metrics._blocks import Block as Block
 from dircal.metrics._brier_score import brier_score as brier_score
 from dircal.metrics._class_bins import class_bins
 from dircal.metrics._class_ece import class_ece as class_ece
@@ -37,11 +38,15 @@ from dircal.metrics._measure import Table as Table
 from dircal.metrics._measure import is_measure as is_measure
 from dircal.metrics._measure import measures_in as measures_in
 from dircal.metrics._predictions import Predictions as Predictions
+from dircal.metrics._predictions import ReadProbabilities as ReadProbabilities
+from dircal.metrics._quantities import AbstractQuantity as AbstractQuantity
 from dircal.metrics._quantities import Called as Called
 from dircal.metrics._quantities import Summed as Summed
+from dircal.metrics._quantities import values_of as values_of
 from dircal.metrics._rows import AbstractRows as AbstractRows
 from dircal.metrics._rows import ConfidenceRows as ConfidenceRows
 from dircal.metrics._smooth_ece import smooth_ece as smooth_ece
+from dircal.metrics._together import fold_together as fold_together
 
 __all__ = [
     "BinTable",

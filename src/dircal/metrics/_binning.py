@@ -1,6 +1,6 @@
 """How probabilities are put into bins."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -15,6 +15,8 @@ __all__ = [
     "Binning",
     "EqualMass",
     "EqualWidth",
+    "FixedBinRule",
+    "GivenBins",
     "PaperTable",
     "Strategy",
     "check_bins",
@@ -22,13 +24,15 @@ __all__ = [
 
 Strategy: TypeAlias = Literal["width", "mass"]
 Binning: TypeAlias = Literal["right_closed", "paper_table"]
-Points: TypeAlias = Callable[[], Iterator[CurvePoints]]
 
 
-class BinRule(Protocol):
-    """How bins are made of the points of curves."""
+class FixedBinRule(Protocol):
+    """Bins that are known before any row is read."""
 
-    def make(self, points: Points, dtype: np.dtype[Any]) -> Bins:
+    def __hash__(self) -> int:
+        """Two that are equal mean the same bins."""
+
+    def make(self, dtype: np.dtype[Any]) -> Bins:
         """The bins for values that were given in this type."""
 
 
@@ -38,7 +42,7 @@ class EqualWidth:
 
     n_bins: int
 
-    def make(self, points: Points, dtype: np.dtype[Any]) -> Bins:
+    def make(self, dtype: np.dtype[Any]) -> Bins:
         """The same for all rows."""
         return equal_width(self.n_bins, dtype)
 
@@ -49,23 +53,43 @@ class PaperTable:
 
     n_bins: int
 
-    def make(self, points: Points, dtype: np.dtype[Any]) -> Bins:
+    def make(self, dtype: np.dtype[Any]) -> Bins:
         """The same for all rows."""
+        del dtype
         return paper_table(self.n_bins)
 
 
 @dataclass(frozen=True)
+class GivenBins:
+    """Bins that the rows decided; equal only to themselves."""
+
+    bins: Bins
+
+    def make(self, dtype: np.dtype[Any]) -> Bins:
+        """These."""
+        del dtype
+        return self.bins
+
+
+@dataclass(frozen=True)
 class EqualMass:
-    """Bins with equally many rows, as far as ties allow; each curve has its own."""
+    """Bins with equally many rows, as far as ties allow; each curve has its own.
+
+    Shares of the rows are no sums over them: all have to be looked at once.
+    """
 
     n_bins: int
 
-    def make(self, points: Points, dtype: np.dtype[Any]) -> Bins:
-        """All rows are looked at."""
-        parts = list(points())
-        weights = [part.weight for part in parts if part.weight is not None]
-        values = np.concatenate([part.values for part in parts], axis=1)
-        return equal_mass(values, np.concatenate(weights) if weights else None, self.n_bins)
+    def of_points(self, points: Sequence[CurvePoints]) -> GivenBins:
+        """The bins of all points."""
+        weights = [part.weight for part in points if part.weight is not None]
+        values = np.concatenate([part.values for part in points], axis=1)
+        weight = np.concatenate(weights) if weights else None
+        return GivenBins(equal_mass(values, weight, self.n_bins))
+
+
+BinRule: TypeAlias = FixedBinRule | EqualMass
+"""How bins are made: once for all, or from the rows."""
 
 
 def check_bins(n_bins: int, strategy: Strategy, binning: Binning) -> BinRule:

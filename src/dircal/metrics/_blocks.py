@@ -1,11 +1,13 @@
 """Some rows at a time: what every measure is written in."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
+from dircal._core.data.chunks import Chunk
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Block", "ConfidenceBlock"]
@@ -16,11 +18,18 @@ class Block:
     """Some rows: probabilities (k, m) in the order of the classes, labels (m,), weights (m,).
 
     What several measures need is computed at the first call and lives as long as the block.
+    ``weight`` is None where all rows count as one; ``start`` is the number of the first row.
     """
 
     proba: FloatArray
     labels: IntArray
     weight: FloatArray | None
+    start: int = 0
+
+    @classmethod
+    def of_chunk(cls, chunk: Chunk, weight: FloatArray | None) -> Self:
+        """A chunk of a source of probabilities."""
+        return cls(chunk.scores, chunk.labels, weight, chunk.start)
 
     @cached_property
     def decisions(self) -> IntArray:
@@ -47,3 +56,8 @@ class ConfidenceBlock:
     confidence: FloatArray
     hits: npt.NDArray[np.bool_]
     weight: FloatArray | None
+
+    @classmethod
+    def of_chunk(cls, chunk: Chunk, weight: FloatArray | None) -> Self:
+        """A chunk of a source with one column, whose labels are one where it was right."""
+        return cls(chunk.scores[0], chunk.labels == 1, weight)

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from dircal._core.data.losses import squared_errors
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -63,13 +64,17 @@ def brier_score(
     0.2733
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, normalisation).value()
+    return _quantity(predictions, normalisation).value(predictions)
 
 
 def _quantity(predictions: Predictions, normalisation: Normalisation) -> RowMean:
     check_option("normalisation", normalisation, ("none", "classes"))
     divisor = 1 if normalisation == "none" else predictions.n_classes
-    return RowMean(predictions, lambda block: squared_errors(block.proba, block.labels), divisor)
+    return RowMean(_losses, divisor)
+
+
+def _losses(block: Block) -> FloatArray:
+    return squared_errors(block.proba, block.labels)
 
 
 publish(

@@ -69,14 +69,15 @@ def class_ece(
     0.3
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, label, n_bins, strategy, binning).value()
+    return _quantity(predictions, label, n_bins, strategy, binning).value(predictions)
 
 
 def _quantity(
     predictions: Predictions, label: Any, n_bins: int, strategy: Strategy, binning: Binning
 ) -> GapSum:
     curve = OneClassCurve(predictions.position(label))
-    return GapSum(predictions, curve, check_bins(n_bins, strategy, binning))
+    rule = predictions.settle(curve, check_bins(n_bins, strategy, binning))
+    return GapSum(curve, rule, predictions.dtype)
 
 
 publish(

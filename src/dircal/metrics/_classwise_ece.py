@@ -76,7 +76,7 @@ def classwise_ece(
     0.3
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, n_bins, strategy, binning, aggregate).value()
+    return _quantity(predictions, n_bins, strategy, binning, aggregate).value(predictions)
 
 
 def _quantity(
@@ -88,7 +88,8 @@ def _quantity(
 ) -> GapSum:
     check_option("aggregate", aggregate, ("mean", "sum"))
     divisor = predictions.n_classes if aggregate == "mean" else 1
-    return GapSum(predictions, ClassCurves(), check_bins(n_bins, strategy, binning), divisor)
+    rule = predictions.settle(ClassCurves(), check_bins(n_bins, strategy, binning))
+    return GapSum(ClassCurves(), rule, predictions.dtype, divisor)
 
 
 publish(

@@ -69,13 +69,14 @@ def confidence_ece(
     0.3
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, n_bins, strategy, binning).value()
+    return _quantity(predictions, n_bins, strategy, binning).value(predictions)
 
 
 def _quantity(
     predictions: Predictions, n_bins: int, strategy: Strategy, binning: Binning
 ) -> GapSum:
-    return GapSum(predictions, ConfidenceCurve(), check_bins(n_bins, strategy, binning))
+    rule = predictions.settle(ConfidenceCurve(), check_bins(n_bins, strategy, binning))
+    return GapSum(ConfidenceCurve(), rule, predictions.dtype)
 
 
 publish(

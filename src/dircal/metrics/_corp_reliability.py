@@ -124,7 +124,8 @@ def corp_reliability(
     <CorpReliability: confidence: score 0.125 = MCB 0.125 - DSC 0.1875 + UNC 0.1875>
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    parts = list(predictions.points(check_over(over, None, predictions.position)))
+    curves = check_over(over, None, predictions.position)
+    parts = predictions.gather(curves.points, "An isotonic curve")
     values = np.concatenate([part.values for part in parts], axis=1)
     outcomes = np.concatenate([part.residuals for part in parts], axis=1) + values
     weights = [part.weight for part in parts if part.weight is not None]

@@ -86,11 +86,20 @@ class ConfidenceCurve:
 
 @dataclass(frozen=True)
 class ClassCurves:
-    """The probability of each class, which happens where it is the label."""
+    """The probability of each class, which happens where it is the label.
+
+    ``chosen`` are the positions of some classes among the sorted ones; None stands for all.
+    """
+
+    chosen: tuple[int, ...] | None = None
 
     def points(self, block: Block) -> CurvePoints:
         """As many curves as classes."""
-        return CurvePoints(block.proba, (block.labels, np.arange(len(block.labels))), block.weight)
+        if self.chosen is None:
+            every = np.arange(len(block.labels))
+            return CurvePoints(block.proba, (block.labels, every), block.weight)
+        curve, row = np.nonzero(np.array(self.chosen)[:, None] == block.labels)
+        return CurvePoints(block.proba[list(self.chosen)], (curve, row), block.weight)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dircal._core.stats.bootstrap import RowTerms
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics._binning import Binning, Strategy, check_bins
 from dircal.metrics._blocks import Block
-from dircal.metrics._curves import CurvePoints, Curves, Over, check_over
+from dircal.metrics._curves import Curves, Over, check_over
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._quantities import AbstractQuantity, Entries, Summed, sum_cells
+from dircal.metrics._quantities import AbstractFolded, Entries, Summed, sum_cells
 
 __all__ = ["debiased_squared_error"]
 
@@ -100,7 +100,7 @@ def debiased_squared_error(
     0.0122
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, n_bins, strategy, binning, over, label).value()
+    return _quantity(predictions, n_bins, strategy, binning, over, label).value(predictions)
 
 
 def _quantity(
@@ -112,48 +112,61 @@ def _quantity(
     label: Any,
 ) -> "_SquaredGaps":
     curves = check_over(over, label, predictions.position)
-    bins = predictions.bins(curves, check_bins(n_bins, strategy, binning))
-    return _SquaredGaps(predictions, curves, bins)
+    rule = predictions.settle(curves, check_bins(n_bins, strategy, binning))
+    return _SquaredGaps(_SquaresOf(curves, rule.make(predictions.dtype)))
 
 
 @dataclass(frozen=True, eq=False)
-class _SquaredGaps(AbstractQuantity):
-    """From weights, residuals and squared residuals of the bins."""
+class _SquaresOf:
+    """Weights, residuals and squared residuals (3, c, m) of the bins of some curves."""
 
-    predictions: Predictions
     curves: Curves[Block]
     bins: Bins
 
-    def value(self) -> float:
-        m = self.bins.n_bins
-        sums: FloatArray = np.zeros((3, 1, m))
-        for part in self.predictions.points(self.curves):
-            n_curves, n_rows = part.values.shape
-            cells = self.bins.index(part.values) + np.arange(n_curves)[:, None] * m
-            weight = np.ones(n_rows) if part.weight is None else part.weight
-            weights = np.broadcast_to(weight, part.values.shape)
-            residuals = part.residuals
-            counted = [
-                np.bincount(cells.ravel(), term.ravel(), minlength=n_curves * m)
-                for term in (weights, weights * residuals, weights * residuals**2)
-            ]
-            sums = sums + np.stack(counted).reshape(3, n_curves, m)
+    def __call__(self, block: Block) -> FloatArray:
+        m, points = self.bins.n_bins, self.curves.points(block)
+        n_curves, n_rows = points.values.shape
+        cells = self.bins.index(points.values) + np.arange(n_curves)[:, None] * m
+        weight = np.ones(n_rows) if points.weight is None else points.weight
+        weights = np.broadcast_to(weight, points.values.shape)
+        residuals = points.residuals
+        counted = [
+            np.bincount(cells.ravel(), term.ravel(), minlength=n_curves * m)
+            for term in (weights, weights * residuals, weights * residuals**2)
+        ]
+        return np.stack(counted, dtype=np.float64).reshape(3, n_curves, m)
+
+    def terms(self, block: Block) -> RowTerms:
+        """What each row adds."""
+        m, points = self.bins.n_bins, self.curves.points(block)
+        index, residuals = self.bins.index(points.values), points.residuals
+        entries: Entries = [(index, 1.0), (index + m, residuals), (index + 2 * m, residuals**2)]
+        cells = sum_cells(points, 3 * m, entries)
+        return RowTerms(np.empty((0, cells.shape[0])), cells)
+
+    def read(self, sums: FloatArray) -> FloatArray:
+        """The value (..., 1)."""
+        by_kind = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3, self.bins.n_bins), -2, 0)
+        means: FloatArray = debiased_squares(*by_kind).mean(axis=-1)
+        return means[..., None]
+
+
+@dataclass(frozen=True)
+class _SquaredGaps(AbstractFolded[FloatArray]):
+    """From weights, residuals and squared residuals of the bins."""
+
+    squares: _SquaresOf
+
+    @property
+    def of_block(self) -> _SquaresOf:
+        return self.squares
+
+    def finish(self, sums: FloatArray) -> float:
         return float(debiased_squares(*sums).mean())
 
-    def sums(self) -> Summed:
-        m = self.bins.n_bins
-
-        def entries(part: CurvePoints) -> Entries:
-            index, residuals = self.bins.index(part.values), part.residuals
-            return [(index, 1.0), (index + m, residuals), (index + 2 * m, residuals**2)]
-
-        def read(sums: FloatArray) -> FloatArray:
-            by_kind = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3, m), -2, 0)
-            means: FloatArray = debiased_squares(*by_kind).mean(axis=-1)
-            return means[..., None]
-
-        cells = sum_cells(self.predictions.points(self.curves), 3 * m, entries)
-        return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
+    def sums(self, predictions: Predictions) -> Summed:
+        n_cells = predictions.fold_once(self.squares).size
+        return Summed((0, n_cells), self.squares.terms, self.squares.read)
 
 
 publish(

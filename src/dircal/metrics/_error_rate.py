@@ -3,7 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dircal._typing import ArrayLike
+from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -53,11 +57,17 @@ def error_rate(
     >>> error_rate(["cat", "dog", "dog"], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     0.3333333333333333
     """
-    return _quantity(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return _quantity(predictions).value(predictions)
 
 
 def _quantity(predictions: Predictions) -> RowMean:
-    return RowMean(predictions, lambda block: ~block.hits)
+    del predictions
+    return RowMean(_misses)
+
+
+def _misses(block: Block) -> npt.NDArray[np.bool_]:
+    return ~block.hits
 
 
 publish(

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from dircal._core.data.losses import log_losses
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, FloatArray
+from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
@@ -58,11 +59,17 @@ def log_loss(
     >>> round(log_loss([0, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), 4)
     0.4149
     """
-    return _quantity(Predictions.check(y_true, y_prob, sample_weight, classes)).value()
+    predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
+    return _quantity(predictions).value(predictions)
 
 
 def _quantity(predictions: Predictions) -> RowMean:
-    return RowMean(predictions, lambda block: log_losses(block.proba, block.labels))
+    del predictions
+    return RowMean(_losses)
+
+
+def _losses(block: Block) -> FloatArray:
+    return log_losses(block.proba, block.labels)
 
 
 publish(

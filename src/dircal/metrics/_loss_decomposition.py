@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from dircal._core.data.losses import log_losses, squared_errors
-from dircal._core.stats.paired import paired_difference
+from dircal._core.stats.paired import standard_error
 from dircal._progress import Progress
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import warn
+from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
+from dircal.metrics._together import fold_together
 from dircal.selection import (
     check_calibrator,
     check_cv,
@@ -149,15 +149,34 @@ def loss_decomposition(
     for message, category in fit_warnings:
         warn(message, category)
     scored = data.take(rows)
-    losses_of = _LOSSES[loss]
-    as_they_are = Predictions.of_checked(scored)
-    before = as_they_are.row_values(lambda block: losses_of(block.proba, block.labels))
-    after = losses_of(proba.T, scored.labels)
-    weight = scored.sample_weight
-    n = float(len(rows)) if weight is None else float(weight.sum())
-    share = None if weight is None else weight / n
-    gain = paired_difference(before - after, share, n)
-    total = float(np.average(before, weights=share))
-    return LossDecomposition(
-        total, gain.mean, total - gain.mean, gain.standard_error, loss, len(rows)
-    )
+    before = Predictions.of_checked(scored)
+    after = before.with_probabilities(proba)
+    losses = _Losses(loss)
+    total, left = before.mean(losses), after.mean(losses)
+    squares = fold_together([before, after], _SquaredGains(losses, total - left))
+    n = before.source.total_weight
+    error = standard_error(squares / n, n)
+    return LossDecomposition(total, total - left, left, error, loss, len(rows))
+
+
+@dataclass(frozen=True)
+class _Losses:
+    """What each row loses by the loss of a name."""
+
+    loss: str
+
+    def __call__(self, block: Block) -> FloatArray:
+        return _LOSSES[self.loss](block.proba, block.labels)
+
+
+@dataclass(frozen=True)
+class _SquaredGains:
+    """Weighted squares of what rows gain beyond the mean."""
+
+    losses: _Losses
+    mean: float
+
+    def __call__(self, both: tuple[Block, ...]) -> float:
+        before, after = both
+        squares = (self.losses(before) - self.losses(after) - self.mean) ** 2
+        return float(squares.sum() if before.weight is None else before.weight @ squares)

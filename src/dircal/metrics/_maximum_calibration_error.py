@@ -1,16 +1,20 @@
 """The bin that is most wrong."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from dircal._core.stats.bins import BinTable
 from dircal._typing import ArrayLike
-from dircal.metrics._binning import Binning, Strategy, check_bins
+from dircal.metrics._binning import Binning, FixedBinRule, Strategy, check_bins
 from dircal.metrics._blocks import Block
 from dircal.metrics._curves import ConfidenceCurve, Curves, Over, PooledCurve
 from dircal.metrics._measure import Measure, Table, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._quantities import Called
-from dircal.metrics._rows import ConfidenceRows
+from dircal.metrics._quantities import AbstractFolded
+from dircal.metrics._rows import ConfidenceRows, TableOf
 from dircal.validation import check_option
 
 __all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
@@ -73,16 +77,32 @@ def maximum_calibration_error(
     0.6
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, n_bins, strategy, binning, over).value()
+    return _quantity(predictions, n_bins, strategy, binning, over).value(predictions)
 
 
 def _quantity(
     predictions: Predictions, n_bins: int, strategy: Strategy, binning: Binning, over: Over
-) -> Called:
+) -> "_LargestGap":
     check_option("over", over, ("confidence", "classes"))
     curve: Curves[Block] = ConfidenceCurve() if over == "confidence" else PooledCurve()
-    rule = check_bins(n_bins, strategy, binning)
-    return Called(lambda: predictions.table(curve, rule).largest_gap)
+    rule = predictions.settle(curve, check_bins(n_bins, strategy, binning))
+    return _LargestGap(curve, rule, predictions.dtype)
+
+
+@dataclass(frozen=True)
+class _LargestGap(AbstractFolded[BinTable]):
+    """From the table of the bins."""
+
+    curve: Curves[Block]
+    rule: FixedBinRule
+    dtype: np.dtype[Any]
+
+    @property
+    def of_block(self) -> TableOf[Block]:
+        return TableOf(self.curve, self.rule, self.dtype)
+
+    def finish(self, sums: BinTable) -> float:
+        return sums.largest_gap
 
 
 publish(

@@ -1,51 +1,45 @@
 """Checked predictions and their true labels: what every measure, test and picture starts from."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.caching import cached_property
-from dircal._core.data.chunks import row_slices
+from dircal._core.data.chunks import AbstractChunkSource, ArraySource, Chunk
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
-from dircal.metrics._rows import AbstractRows
+from dircal.metrics._rows import AbstractRows, MeanOf
 from dircal.validation import LabelledScores, check_predictions, show
 
-__all__ = ["Predictions"]
+__all__ = ["Predictions", "ReadProbabilities"]
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions(AbstractRows[Block]):
-    """Rows that have passed the door; those of weight zero are left out when run over.
+    """Rows that have passed the door; those of weight zero are left out when folded.
 
-    Make it with `check`, or with `of_checked` from what the door gave before.
+    Make it with `check`, with `of_checked` from what the door gave before, or of the source of
+    rows that are somewhere else.
 
     Parameters
     ----------
-    probabilities : array (n, k)
-        As given, of any float type and possibly mapped from a file.
-    labels : array (n,)
-        Position of the true class among the sorted ones.
-    sample_weight : array (n,) or None
-        Weight of each row.
+    source : AbstractChunkSource
+        Probabilities (k, m) in the order of the classes, a chunk at a time.
     classes : array (k,)
         The labels, sorted.
-    column_classes : array (k,)
-        Label of each column of the probabilities.
-    held : bool
-        Whether blocks are read once and kept, with what was computed of them.
+    dtype : numpy dtype
+        Type of the probabilities as they were given.
+    given : LabelledScores or None
+        The rows as arrays, where they are in memory or mapped from a file.
     """
 
-    probabilities: npt.NDArray[Any]
-    labels: IntArray
-    sample_weight: FloatArray | None
+    source: AbstractChunkSource
     classes: LabelArray
-    column_classes: LabelArray
-    held: bool = False
+    dtype: np.dtype[Any]
+    given: LabelledScores | None = None
 
     @classmethod
     def check(
@@ -67,29 +61,54 @@ class Predictions(AbstractRows[Block]):
     @classmethod
     def of_checked(cls, data: LabelledScores) -> Self:
         """Probabilities that have passed the door."""
-        return cls(data.inputs, data.labels, data.sample_weight, data.classes, data.column_classes)
+        dtype = data.matrix.dtype
+        source = data.source(ReadProbabilities.of(data.column_classes, dtype))
+        return cls(replace(source, cache_bytes=0), data.classes, dtype, data)
 
     def with_probabilities(self, proba: FloatArray) -> Self:
         """Other probabilities (n, k) of the same rows, as a map gives them: columns are sorted."""
-        return replace(self, probabilities=proba, column_classes=self.classes)
+        data = replace(self.rows, matrix=proba, column_classes=self.classes, picked=None)
+        return self.of_checked(data)
 
     def with_weight(self, sample_weight: FloatArray) -> Self:
         """The same rows with other weights, as draws of rows have them."""
-        return replace(self, sample_weight=sample_weight)
+        return self.of_checked(replace(self.rows, sample_weight=sample_weight))
 
     def hold(self) -> Self:
-        """The same rows, for those who run over them many times and have the memory."""
-        return replace(self, held=True)
+        """The same rows, kept in memory as far as there is room, for those who fold them often."""
+        if not isinstance(self.source, ArraySource):
+            return self
+        return replace(self, source=replace(self.source, cache_bytes=None))
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the probabilities as they were given."""
-        return self.probabilities.dtype
+    def as_block(self) -> Callable[[Chunk, FloatArray | None], Block]:
+        """A block of probabilities."""
+        return Block.of_chunk
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows n, those of weight zero included."""
-        return len(self.labels)
+    def rows(self) -> LabelledScores:
+        """The rows as arrays, for what is no sum over them."""
+        if self.given is None:
+            raise ValueError(
+                "`y_prob` is read in parts, and this looks at all rows at once. Pass arrays that "
+                "fit into memory."
+            )
+        return self.given
+
+    @property
+    def probabilities(self) -> npt.NDArray[Any]:
+        """Probabilities (n, k) as they were given."""
+        return self.rows.inputs
+
+    @property
+    def labels(self) -> IntArray:
+        """Position (n,) of the true class among the sorted ones."""
+        return self.rows.labels
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """Weight of each row (n,)."""
+        return self.rows.sample_weight
 
     @property
     def n_classes(self) -> int:
@@ -111,54 +130,35 @@ class Predictions(AbstractRows[Block]):
             )
         return int(found[0])
 
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self._blocks) if self.held else self._read()
-
-    def row_values(self, of_rows: Callable[[Block], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """One number of each row with weight (n,)."""
-        return np.concatenate([of_rows(block) for block in self])
-
     def mean(self, of_rows: Callable[[Block], npt.NDArray[Any]]) -> float:
         """Weighted mean of one number of each row."""
-        total = weight = 0.0
-        for block in self:
-            values = of_rows(block)
-            if block.weight is None:
-                total, weight = total + float(values.sum()), weight + len(values)
-            else:
-                total, weight = total + float(block.weight @ values), weight + block.weight.sum()
-        return float(total / weight)
+        return self.fold_once(MeanOf(of_rows)).value
 
-    @cached_property
-    def _blocks(self) -> tuple[Block, ...]:
-        return tuple(self._read())
 
-    def _read(self) -> Iterator[Block]:
-        rounding, order = self._rounding, self._column_order
-        for part in row_slices(self.probabilities.shape):
-            inputs, labels, weight = self.probabilities[part], self.labels[part], None
-            if self.sample_weight is not None:
-                weight = self.sample_weight[part]
-                if not weight.all():
-                    used = weight > 0
-                    inputs, labels, weight = inputs[used], labels[used], weight[used]
-            if len(labels) == 0:
-                continue
-            turned = inputs.T if order is None else inputs.T[order]
-            proba = np.array(turned, dtype=np.float64, order="C")
-            proba = normalise_beyond_rounding(proba, rounding)
-            # A row that is left as given may exceed one by a rounding error.
-            yield Block(np.minimum(proba, 1.0, out=proba), labels, weight)
+@dataclass(frozen=True)
+class ReadProbabilities:
+    """From rows as they were given (m, k) to probabilities (k, m) in the order of the classes.
 
-    @property
-    def _rounding(self) -> float:
-        """By how much a row may miss the sum of one and be left as it was given."""
-        eps = float(np.finfo(self.dtype if self.dtype.kind == "f" else np.float64).eps)
+    ``order`` is the column of each class, None where they are sorted; ``rounding`` is by how much a
+    row may miss the sum of one and be left as it was given.
+    """
+
+    order: tuple[int, ...] | None
+    rounding: float
+
+    @classmethod
+    def of(cls, column_classes: LabelArray, dtype: np.dtype[Any]) -> Self:
+        """For columns with these labels, of numbers of this type."""
+        n_classes = len(column_classes)
+        order = tuple(np.argsort(column_classes).tolist())
+        eps = float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
         # Half precision may be coarser than what counts as rounding elsewhere.
-        return min(4.0 * eps * float(np.sqrt(self.n_classes)), max(eps, ROUNDING))
+        rounding = min(4.0 * eps * float(np.sqrt(n_classes)), max(eps, ROUNDING))
+        return cls(None if order == tuple(range(n_classes)) else order, rounding)
 
-    @property
-    def _column_order(self) -> IntArray | None:
-        """Column of each class; None where they are in the order of the classes."""
-        order = np.argsort(self.column_classes)
-        return None if np.array_equal(order, np.arange(self.n_classes)) else order
+    def __call__(self, rows: npt.NDArray[Any]) -> FloatArray:
+        turned = rows.T if self.order is None else rows.T[list(self.order)]
+        proba = np.array(turned, dtype=np.float64, order="C")
+        proba = normalise_beyond_rounding(proba, self.rounding)
+        # A row that is left as given may exceed one by a rounding error.
+        return np.minimum(proba, 1.0, out=proba)

@@ -1,22 +1,25 @@
-"""What a measure is of given rows: its value, and the sums that make drawing rows again cheap."""
+"""What a measure makes of rows: sums over blocks of them, a number, and what draws of rows need."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dircal._core.stats.bins import Bins, BinTable
 from dircal._core.stats.bootstrap import RowTerms
 from dircal._typing import FloatArray, IntArray
-from dircal.metrics._binning import BinRule
+from dircal.metrics._binning import FixedBinRule
 from dircal.metrics._blocks import Block
 from dircal.metrics._curves import CurvePoints, Curves
 from dircal.metrics._predictions import Predictions
+from dircal.metrics._rows import MeanOf, RowSum, TableOf
 
 __all__ = [
+    "AbstractFolded",
     "AbstractQuantity",
     "Called",
     "Entries",
@@ -24,10 +27,12 @@ __all__ = [
     "RowMean",
     "Summed",
     "sum_cells",
+    "values_of",
 ]
 
 Entries: TypeAlias = list[tuple[npt.NDArray[Any], FloatArray | float]]
 """Cells (c, m) that rows belong to, and what they add there."""
+_Sums = TypeVar("_Sums")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,117 +41,170 @@ class Summed:
 
     Parameters
     ----------
-    terms : RowTerms
-        What each row adds.
+    size : pair of int
+        Number of dense sums, and of those in cells.
+    terms : callable
+        What each row of a block adds.
     read : callable
         From sums (..., c) to what the rule of the interval works on: the mean (..., 1) of what rows
         lose, the gaps (..., g) whose absolute values add up to the measure, or its value (..., 1).
     """
 
-    terms: RowTerms
+    size: tuple[int, int]
+    terms: Callable[[Block], RowTerms]
     read: Callable[[FloatArray], FloatArray]
 
 
 class AbstractQuantity(ABC):
-    """A measure of given rows, with its options."""
+    """A measure with its options, of rows that are given when it is asked."""
 
     @abstractmethod
-    def value(self) -> float:
+    def value(self, predictions: Predictions) -> float:
         """The number."""
 
-    def sums(self) -> Summed | None:
+    def sums(self, predictions: Predictions) -> Summed | None:
         """The same as a function of sums; None where it has to be computed for every draw."""
+        del predictions
         return None
 
 
-@dataclass(frozen=True, eq=False)
+class AbstractFolded(AbstractQuantity, Generic[_Sums]):
+    """A measure that is a function of sums: it needs one pass, wherever the rows are."""
+
+    @property
+    @abstractmethod
+    def of_block(self) -> Callable[[Block], _Sums]:
+        """What it makes of a block; such results are added up by ``+=``."""
+
+    @abstractmethod
+    def finish(self, sums: _Sums) -> float:
+        """The number, from the sums over all rows."""
+
+    def value(self, predictions: Predictions) -> float:
+        """In one pass."""
+        return self.finish(predictions.fold_once(self.of_block))
+
+
+def values_of(quantities: Sequence[AbstractQuantity], predictions: Predictions) -> list[float]:
+    """Several measures of the same rows: one pass for all that are sums."""
+    predictions.fold_all([one.of_block for one in quantities if isinstance(one, AbstractFolded)])
+    return [one.value(predictions) for one in quantities]
+
+
+@dataclass(frozen=True)
 class Called(AbstractQuantity):
-    """Whatever a function gives."""
+    """Whatever a function of the predictions gives: no sum that is known, so it needs the rows."""
 
-    compute: Callable[[], float]
+    compute: Callable[[Predictions], float]
 
-    def value(self) -> float:
+    def value(self, predictions: Predictions) -> float:
         """What it gives now."""
-        return self.compute()
+        return self.compute(predictions)
 
 
-@dataclass(frozen=True, eq=False)
-class RowMean(AbstractQuantity):
+@dataclass(frozen=True)
+class RowMean(AbstractFolded[RowSum]):
     """The mean of one number of each row, over a ``divisor``."""
 
-    predictions: Predictions
     of_rows: Callable[[Block], npt.NDArray[Any]]
     divisor: int = 1
 
-    def value(self) -> float:
-        """A block at a time."""
-        return self.predictions.mean(self.of_rows) / self.divisor
+    @property
+    def of_block(self) -> MeanOf[Block]:
+        """A sum and the weight."""
+        return MeanOf(self.of_rows)
 
-    def sums(self) -> Summed:
+    def finish(self, sums: RowSum) -> float:
+        """Their ratio."""
+        return sums.value / self.divisor
+
+    def sums(self, predictions: Predictions) -> Summed:
         """One sum."""
-        values = self.predictions.row_values(lambda block: self.of_rows(block) / self.divisor)
-        return Summed(RowTerms(values[None]), lambda sums: sums / len(values))
+        return Summed((1, 0), self._terms, _OverRows(predictions.n_samples))
+
+    def _terms(self, block: Block) -> RowTerms:
+        return RowTerms((self.of_rows(block) / self.divisor)[None])
 
 
-@dataclass(frozen=True, eq=False)
-class GapSum(AbstractQuantity):
+@dataclass(frozen=True)
+class _OverRows:
+    """Sums over the number of rows."""
+
+    n_samples: int
+
+    def __call__(self, sums: FloatArray) -> FloatArray:
+        return sums / self.n_samples
+
+
+@dataclass(frozen=True)
+class GapSum(AbstractFolded[BinTable]):
     """The expected calibration errors of some curves, added up, over a ``divisor``."""
 
-    predictions: Predictions
     curves: Curves[Block]
-    rule: BinRule
+    rule: FixedBinRule
+    dtype: np.dtype[Any]
     divisor: int = 1
 
-    def value(self) -> float:
-        """From the table of the bins."""
-        table = self.predictions.table(self.curves, self.rule)
-        return float(table.calibration_errors.sum() / self.divisor)
+    @property
+    def of_block(self) -> TableOf[Block]:
+        """The table of the bins."""
+        return TableOf(self.curves, self.rule, self.dtype)
 
-    def sums(self) -> Summed:
+    def finish(self, sums: BinTable) -> float:
+        """Gaps of the bins."""
+        return float(sums.calibration_errors.sum() / self.divisor)
+
+    def sums(self, predictions: Predictions) -> Summed:
         """Gaps of bins: residuals of their rows, over the number of rows and the divisor.
 
         Most rows of a curve often fall into one bin, as the small probabilities of many classes do.
         What they add there is what all rows add less what falls elsewhere, and that is cheaper: the
         sum over all rows is a product of dense matrices.
         """
-        table = self.predictions.table(self.curves, self.rule)
-        bins, n_curves = table.bins, len(table.count)
-        fullest = table.count.argmax(axis=1)
-        parts = list(self.predictions.points(self.curves))
-        dense = np.concatenate([part.residuals for part in parts], axis=1)
-
-        def entries(part: CurvePoints) -> Entries:
-            index = bins.index(part.values)
-            return [(np.where(index == fullest[:, None], -1, index), part.residuals)]
-
-        cells = sum_cells(iter(parts), bins.n_bins, entries)
-        scale = 1.0 / (dense.shape[1] * self.divisor)
-        every = np.arange(n_curves)
-
-        def read(sums: FloatArray) -> FloatArray:
-            gaps = sums[..., n_curves:].reshape(*sums.shape[:-1], n_curves, bins.n_bins) * scale
-            gaps[..., every, fullest] = sums[..., :n_curves] * scale - gaps.sum(axis=-1)
-            flat: FloatArray = gaps.reshape(*sums.shape[:-1], -1)
-            return flat
-
-        return Summed(RowTerms(dense, cells), read)
+        table = predictions.fold_once(self.of_block)
+        gaps = _Gaps(
+            self.curves,
+            table.bins,
+            table.count.argmax(axis=1),
+            1.0 / (predictions.n_samples * self.divisor),
+        )
+        n_curves, n_bins = table.count.shape
+        return Summed((n_curves, n_curves * n_bins), gaps.terms, gaps.read)
 
 
-def sum_cells(
-    points: Iterator[CurvePoints], width: int, entries: Callable[[CurvePoints], Entries]
-) -> sparse.csr_array:
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """Residuals of rows: of all, and of those outside of the ``fullest`` bin of each curve (c,)."""
+
+    curves: Curves[Block]
+    bins: Bins
+    fullest: IntArray
+    scale: float
+
+    def terms(self, block: Block) -> RowTerms:
+        """What each row adds."""
+        points = self.curves.points(block)
+        index, residuals = self.bins.index(points.values), points.residuals
+        index[index == self.fullest[:, None]] = -1
+        return RowTerms(residuals, sum_cells(points, self.bins.n_bins, [(index, residuals)]))
+
+    def read(self, sums: FloatArray) -> FloatArray:
+        """The gap of each bin."""
+        n_curves = len(self.fullest)
+        gaps = sums[..., n_curves:].reshape(*sums.shape[:-1], n_curves, -1) * self.scale
+        fullest = sums[..., :n_curves] * self.scale - gaps.sum(axis=-1)
+        gaps[..., np.arange(n_curves), self.fullest] = fullest
+        flat: FloatArray = gaps.reshape(*sums.shape[:-1], -1)
+        return flat
+
+
+def sum_cells(points: CurvePoints, width: int, entries: Entries) -> sparse.csr_array:
     """Sums ``curve * width + cell`` for each cell of each curve; cells below zero are left out."""
-    columns: list[IntArray] = []
-    values, counts, n_curves = [], [], 1
-    for part in points:
-        n_curves = len(part.values)
-        first = np.arange(n_curves)[:, None] * width
-        for_part = entries(part)
-        kept = np.vstack([cell >= 0 for cell, _ in for_part]).T
-        counts.append(kept.sum(axis=1))
-        columns.append(np.vstack([cell + first for cell, _ in for_part]).T[kept].astype(np.int32))
-        added = [np.broadcast_to(value, part.values.shape) for _, value in for_part]
-        values.append(np.vstack(added).T[kept])
-    ends = np.concatenate([[0], np.concatenate(counts).cumsum()])
-    shape = (len(ends) - 1, n_curves * width)
-    return sparse.csr_array((np.concatenate(values), np.concatenate(columns), ends), shape=shape)
+    n_curves, n_points = points.values.shape
+    first = np.arange(n_curves)[:, None] * width
+    kept = np.vstack([cell >= 0 for cell, _ in entries]).T
+    columns = np.vstack([cell + first for cell, _ in entries]).T[kept].astype(np.int32)
+    added = [np.broadcast_to(value, points.values.shape) for _, value in entries]
+    ends = np.concatenate([[0], kept.sum(axis=1).cumsum()])
+    shape = (n_points, n_curves * width)
+    return sparse.csr_array((np.vstack(added).T[kept], columns, ends), shape=shape)

@@ -1,113 +1,242 @@
-"""Checked rows, read a block at a time and put into bins: what every calibration error needs."""
+"""Checked rows as a source that is folded: what every measure needs.
+
+A measure says what it makes of a block of rows and how blocks add up; the source does the rest, in
+memory or elsewhere. Only what is no sum by nature asks for the rows themselves.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
-from dircal._core.data.chunks import row_slices
-from dircal._core.stats.bins import Bins, BinTable, tabulate
-from dircal._core.stats.null_resampling import BinChance, bin_chances
-from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics._binning import BinRule
+from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, ArraySource, Chunk
+from dircal._core.stats.bins import BinTable, tabulate
+from dircal._core.stats.chances import BinChance, ChanceSums
+from dircal._typing import ArrayLike, FloatArray, IntArray
+from dircal.metrics._binning import BinRule, EqualMass, FixedBinRule
 from dircal.metrics._blocks import ConfidenceBlock
-from dircal.metrics._curves import CurvePoints, Curves
+from dircal.metrics._curves import Curves
 from dircal.validation import check_confidence
 
-__all__ = ["AbstractRows", "ConfidenceRows"]
+__all__ = ["AbstractRows", "ConfidenceRows", "MeanOf", "SumsTogether", "TableOf"]
 
-_AnyBlock = TypeVar("_AnyBlock", covariant=True)
-_Key = TypeVar("_Key", bound=Hashable)
+_AnyBlock = TypeVar("_AnyBlock")
+_RowBlock = TypeVar("_RowBlock", covariant=True)
 _Result = TypeVar("_Result")
 
 
-class AbstractRows(ABC, Generic[_AnyBlock]):
-    """Checked rows that can be run over; what is computed of them once is kept."""
+class AbstractRows(ABC, Generic[_RowBlock]):
+    """Checked rows that can be folded; sums that several ask for are made once and kept."""
 
-    sample_weight: FloatArray | None
+    source: AbstractChunkSource
+    dtype: np.dtype[Any]
+    """Type of the numbers as they were given."""
 
     @property
     @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers as they were given."""
+    def as_block(self) -> Callable[[Chunk, FloatArray | None], _RowBlock]:
+        """What makes a block of a chunk and its weights."""
 
-    @abstractmethod
-    def __iter__(self) -> Iterator[_AnyBlock]:
-        """One block after another; rows of weight zero are left out."""
+    @property
+    def n_samples(self) -> int:
+        """Number of rows n, those of weight zero included."""
+        return self.source.n_samples
 
-    def once(self, compute: Callable[[Self, _Key], _Result], key: _Key) -> _Result:
-        """``compute(self, key)``, at the first call only: for small things that several need."""
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows may differ in weight."""
+        return self.source.is_weighted
+
+    def fold(self, function: Callable[[_RowBlock], _Result]) -> _Result:
+        """The sum, by ``+=``, of what ``function`` makes of each block of rows with weight."""
+        return self.source.fold(self.on_chunks(function))
+
+    def on_chunks(self, function: Callable[[_RowBlock], _Result]) -> Callable[[Chunk], _Result]:
+        """The same ``function``, of a chunk of the source."""
+        total = self.source.total_weight if self.is_weighted else None
+        return _OfBlock(function, self.as_block, total)
+
+    def fold_all(self, functions: Sequence[Callable[[_RowBlock], Any]]) -> list[Any]:
+        """The sums of several functions in one pass; those that were asked for before are known.
+
+        Functions that are equal mean the same sums.
+        """
         known = self._known
-        if (compute, key) not in known:
-            known[compute, key] = compute(self, key)
-        result: _Result = known[compute, key]
+        fresh = [one for one in dict.fromkeys(functions) if one not in known]
+        if fresh:
+            known.update(zip(fresh, self.fold(_Each(tuple(fresh))).parts, strict=True))
+        return [known[one] for one in functions]
+
+    def fold_once(self, function: Callable[[_RowBlock], _Result]) -> _Result:
+        """The sums of one function, at the first call only."""
+        [sums] = self.fold_all([function])
+        result: _Result = sums
         return result
 
-    def points(self, curves: Curves[_AnyBlock]) -> Iterator[CurvePoints]:
-        """The points of some curves, a block at a time."""
-        return (curves.points(block) for block in self)
+    def gather(self, function: Callable[[_RowBlock], _Result], why: str) -> list[_Result]:
+        """What ``function`` makes of each block, for what is no sum: rows have to be in memory."""
+        if not isinstance(self.source, ArraySource):
+            raise ValueError(
+                f"{why} looks at all rows at once, but these are read in parts. Pass arrays that "
+                "fit into memory, or choose what is a sum over rows, as `strategy='width'`."
+            )
+        return self.fold(_Listed(function))
 
-    def bins(self, curves: Curves[_AnyBlock], rule: BinRule) -> Bins:
-        """The bins of some curves."""
-        return rule.make(lambda: self.points(curves), self.dtype)
-
-    def table(self, curves: Curves[_AnyBlock], rule: BinRule) -> BinTable:
+    def table(self, curves: Curves[_RowBlock], rule: BinRule) -> BinTable:
         """What falls into these bins, in one pass, or in two where the rows decide the bins."""
-        return self.once(_tabulate, (curves, rule))
+        return self.fold_once(TableOf(curves, self.settle(curves, rule), self.dtype))
 
-    def chances(self, curves: Curves[_AnyBlock], rule: BinRule) -> list[list[BinChance]]:
+    def chances(self, curves: Curves[_RowBlock], rule: BinRule) -> list[list[BinChance]]:
         """For each curve, how many rows of each bin would happen if every prediction were true."""
-        return self.once(_chances, (curves, rule))
+        known, step = self._known, _ChancesOf(curves, self.settle(curves, rule), self.dtype)
+        if step not in known:
+            known[step] = self.fold(step).finish()
+        chances: list[list[BinChance]] = known[step]
+        return chances
+
+    def settle(self, curves: Curves[_RowBlock], rule: BinRule) -> FixedBinRule:
+        """The ``rule`` itself, or where the rows decide its bins, these bins."""
+        if not isinstance(rule, EqualMass):
+            return rule
+        known, key = self._known, (curves, rule)
+        if key not in known:
+            parts = self.gather(curves.points, "`strategy` is 'mass', which")
+            known[key] = rule.of_points(parts)
+        settled: FixedBinRule = known[key]
+        return settled
 
     @cached_property
-    def _known(self) -> dict[Any, Any]:
+    def _known(self) -> dict[Hashable, Any]:
         return {}
 
 
-def _tabulate(rows: AbstractRows[Any], key: tuple[Curves[Any], BinRule]) -> BinTable:
-    bins = rows.bins(*key)
-    parts = rows.points(key[0])
-    return reduce(add, (tabulate(bins, p.values, p.outcomes, p.weight) for p in parts))
+@dataclass
+class SumsTogether:
+    """Several sums over the same rows, each added to its own."""
+
+    parts: list[Any]
+
+    def __iadd__(self, other: Self) -> Self:
+        for i, more in enumerate(other.parts):
+            self.parts[i] += more
+        return self
 
 
-def _chances(rows: AbstractRows[Any], key: tuple[Curves[Any], BinRule]) -> list[list[BinChance]]:
-    values = np.concatenate([part.values for part in rows.points(key[0])], axis=1)
-    return bin_chances(values, rows.table(*key).bins)
+@dataclass(frozen=True)
+class _OfBlock(Generic[_AnyBlock, _Result]):
+    """A function of blocks as one of chunks; a kept chunk keeps its block."""
+
+    function: Callable[[_AnyBlock], _Result]
+    as_block: Callable[[Chunk, FloatArray | None], _AnyBlock]
+    total_weight: float | None
+
+    def __call__(self, chunk: Chunk) -> _Result:
+        return self.function(chunk.once("block", self.total_weight, lambda: self._block(chunk)))
+
+    def _block(self, chunk: Chunk) -> _AnyBlock:
+        total = self.total_weight
+        return self.as_block(chunk, None if total is None else chunk.weight * total)
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Several functions of a block."""
+
+    functions: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, block: Any) -> SumsTogether:
+        return SumsTogether([function(block) for function in self.functions])
+
+
+@dataclass(frozen=True)
+class _Listed(Generic[_AnyBlock, _Result]):
+    """What a function makes of a block, as a list: lists add up by joining."""
+
+    function: Callable[[_AnyBlock], _Result]
+
+    def __call__(self, block: _AnyBlock) -> list[_Result]:
+        return [self.function(block)]
+
+
+@dataclass
+class RowSum(AbstractSums):
+    """The weighted sum of one number of each row, and that of the weights."""
+
+    total: float
+    weight: float
+
+    @property
+    def value(self) -> float:
+        """The weighted mean."""
+        return self.total / self.weight
+
+
+@dataclass(frozen=True)
+class MeanOf(Generic[_AnyBlock]):
+    """The mean of one number of each row."""
+
+    of_rows: Callable[[_AnyBlock], npt.NDArray[Any]]
+
+    def __call__(self, block: Any) -> RowSum:
+        values = self.of_rows(block)
+        if block.weight is None:
+            return RowSum(float(values.sum()), float(len(values)))
+        return RowSum(float(block.weight @ values), float(block.weight.sum()))
+
+
+@dataclass(frozen=True)
+class TableOf(Generic[_AnyBlock]):
+    """What falls into the bins of some curves."""
+
+    curves: Curves[_AnyBlock]
+    rule: FixedBinRule
+    dtype: np.dtype[Any]
+
+    def __call__(self, block: _AnyBlock) -> BinTable:
+        points = self.curves.points(block)
+        bins = self.rule.make(self.dtype)
+        return tabulate(bins, points.values, points.outcomes, points.weight)
+
+
+@dataclass(frozen=True)
+class _ChancesOf(Generic[_AnyBlock]):
+    """How many rows of each bin of some curves would happen."""
+
+    curves: Curves[_AnyBlock]
+    rule: FixedBinRule
+    dtype: np.dtype[Any]
+
+    def __call__(self, block: _AnyBlock) -> ChanceSums:
+        return ChanceSums.of(self.curves.points(block).values, self.rule.make(self.dtype))
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceRows(AbstractRows[ConfidenceBlock]):
-    """Checked confidences (n,), whether they were right, and weights (n,)."""
+    """Checked confidences, whether they were right, and weights, as a source with one column."""
 
-    values: npt.NDArray[Any]
-    right: npt.NDArray[np.bool_]
-    sample_weight: FloatArray | None
+    source: AbstractChunkSource
+    dtype: np.dtype[Any]
 
     @classmethod
     def check(
         cls, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Through the door: the arguments of a measure of the confidence."""
-        return cls(*check_confidence(correct, confidence, sample_weight))
+        values, right, weight = check_confidence(correct, confidence, sample_weight)
+        labels: IntArray = right.astype(np.int64)
+        source = ArraySource(values[:, None], labels, weight, _read_confidence, cache_bytes=0)
+        return cls(source, values.dtype)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the confidences."""
-        return self.values.dtype
+    def as_block(self) -> Callable[[Chunk, FloatArray | None], ConfidenceBlock]:
+        """A block of confidences."""
+        return ConfidenceBlock.of_chunk
 
-    def __iter__(self) -> Iterator[ConfidenceBlock]:
-        for part in row_slices((len(self.values), 1)):
-            # Confidences that were rounded may exceed one by a hair.
-            confidence = np.minimum(self.values[part].astype(np.float64), 1.0)
-            hits, weight = self.right[part], None
-            if self.sample_weight is not None:
-                weight = self.sample_weight[part]
-                used = weight > 0
-                confidence, hits, weight = confidence[used], hits[used], weight[used]
-            yield ConfidenceBlock(confidence, hits, weight)
+
+def _read_confidence(rows: npt.NDArray[Any]) -> FloatArray:
+    """Confidences (1, m); those that were rounded may exceed one by a hair."""
+    return np.minimum(rows.T.astype(np.float64), 1.0)

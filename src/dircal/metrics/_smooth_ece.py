@@ -1,19 +1,20 @@
 """The calibration error without bins."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bootstrap import RowTerms
 from dircal._core.stats.smoothing import grid_cells, smooth_error, smoothed
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics._blocks import Block
-from dircal.metrics._curves import CurvePoints, Curves, Over, check_over
+from dircal.metrics._curves import Curves, Over, check_over
 from dircal.metrics._measure import IntervalRule, Measure, publish
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._quantities import AbstractQuantity, Entries, Summed, sum_cells
+from dircal.metrics._quantities import AbstractFolded, Entries, Summed, sum_cells
 
 __all__ = ["smooth_ece"]
 
@@ -93,69 +94,96 @@ def smooth_ece(
     0.1661
     """
     predictions = Predictions.check(y_true, y_prob, sample_weight, classes)
-    return _quantity(predictions, over, label).value()
+    return _quantity(predictions, over, label).value(predictions)
 
 
 def _quantity(predictions: Predictions, over: Over, label: Any) -> "_SmoothedGaps":
-    return _SmoothedGaps(predictions, check_over(over, label, predictions.position))
+    return _SmoothedGaps(_ResidualGrid(check_over(over, label, predictions.position)))
 
 
-@dataclass(frozen=True, eq=False)
-class _SmoothedGaps(AbstractQuantity):
-    """From smoothed residuals, on a grid."""
+@dataclass
+class _GridSums(AbstractSums):
+    """Residuals (c, m + 1) at the points of a grid, and the weight of the rows."""
 
-    predictions: Predictions
+    residuals: FloatArray
+    weight: float
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """The error of each curve, which is its bandwidth."""
+        return [smooth_error(grid) for grid in self.residuals / self.weight]
+
+
+@dataclass(frozen=True)
+class _ResidualGrid:
+    """Residuals of some curves, shared by the two points of the grid that they lie between."""
+
     curves: Curves[Block]
 
-    def value(self) -> float:
-        return float(np.mean(self.predictions.once(_bandwidths, self.curves)))
+    def __call__(self, block: Block) -> _GridSums:
+        points, width = self.curves.points(block), _N_CELLS + 1
+        n_curves, n_rows = points.values.shape
+        residuals = points.residuals
+        if points.weight is not None:
+            residuals *= points.weight
+        below, share = grid_cells(points.values, _N_CELLS)
+        cells = below.astype(np.intp) + np.arange(n_curves)[:, None] * width
+        upper, size = residuals * share, n_curves * width
+        sums: FloatArray = np.zeros(size)
+        sums += np.bincount(cells.ravel(), (residuals - upper).ravel(), minlength=size)
+        sums += np.bincount(cells.ravel() + 1, upper.ravel(), minlength=size)
+        weight = float(n_rows) if points.weight is None else float(points.weight.sum())
+        return _GridSums(sums.reshape(n_curves, -1), weight)
 
-    def sums(self) -> Summed:
+
+@dataclass(frozen=True)
+class _SmoothedGaps(AbstractFolded[_GridSums]):
+    """From smoothed residuals, on a grid."""
+
+    grid: _ResidualGrid
+
+    @property
+    def of_block(self) -> _ResidualGrid:
+        return self.grid
+
+    def finish(self, sums: _GridSums) -> float:
+        return float(np.mean(sums.bandwidths))
+
+    def sums(self, predictions: Predictions) -> Summed:
         """With the bandwidth of the rows as they are."""
-        bandwidths = self.predictions.once(_bandwidths, self.curves)
+        bandwidths = predictions.fold_once(self.grid).bandwidths
         wanted = _POINTS_A_BANDWIDTH / max(min(bandwidths), 1e-9)
         n_cells = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
-
-        def entries(part: CurvePoints) -> Entries:
-            below, share = grid_cells(part.values, n_cells)
-            residuals = part.residuals
-            upper = residuals * share
-            return [(below, residuals - upper), (below + 1, upper)]
-
-        cells = sum_cells(self.predictions.points(self.curves), n_cells + 1, entries)
-        divisor = cells.shape[0] * len(bandwidths)
-
-        def read(sums: FloatArray) -> FloatArray:
-            fields = np.split(sums / divisor, len(bandwidths), axis=-1)
-            pairs = zip(fields, bandwidths, strict=True)
-            return np.concatenate([smoothed(field, width) for field, width in pairs], axis=-1)
-
-        return Summed(RowTerms(np.empty((0, cells.shape[0])), cells), read)
+        coarser = _CoarserGrid(self.grid.curves, tuple(bandwidths), n_cells, predictions.n_samples)
+        n_sums = len(bandwidths) * (n_cells + 1)
+        return Summed((0, n_sums), coarser.terms, coarser.read)
 
 
-def _bandwidths(predictions: Predictions, curves: Curves[Block]) -> list[float]:
-    """The error of each curve, which is its bandwidth."""
-    return [smooth_error(grid) for grid in _residuals_on_grid(predictions.points(curves))]
+@dataclass(frozen=True)
+class _CoarserGrid:
+    """The grid of draws: smoothing hides what lies between its points."""
 
+    curves: Curves[Block]
+    bandwidths: tuple[float, ...]
+    n_cells: int
+    n_samples: int
 
-def _residuals_on_grid(points: Iterator[CurvePoints]) -> FloatArray:
-    """Mean residuals at the points of the grid, for each curve (c, m + 1)."""
-    width = _N_CELLS + 1
-    grid, total = np.zeros((1, width)), 0.0
-    for part in points:
-        n_curves, n_rows = part.values.shape
-        residuals = part.residuals
-        if part.weight is not None:
-            residuals *= part.weight
-        below, share = grid_cells(part.values, _N_CELLS)
-        cells = below.astype(np.intp) + np.arange(n_curves)[:, None] * width
+    def terms(self, block: Block) -> RowTerms:
+        """What each row adds."""
+        points = self.curves.points(block)
+        below, share = grid_cells(points.values, self.n_cells)
+        residuals = points.residuals
         upper = residuals * share
-        size = n_curves * width
-        sums = np.bincount(cells.ravel(), (residuals - upper).ravel(), minlength=size)
-        sums += np.bincount(cells.ravel() + 1, upper.ravel(), minlength=size)
-        grid = grid + sums.reshape(n_curves, -1)
-        total += n_rows if part.weight is None else float(part.weight.sum())
-    return grid / total
+        entries: Entries = [(below, residuals - upper), (below + 1, upper)]
+        cells = sum_cells(points, self.n_cells + 1, entries)
+        return RowTerms(np.empty((0, cells.shape[0])), cells)
+
+    def read(self, sums: FloatArray) -> FloatArray:
+        """Smoothed gaps."""
+        n_curves = len(self.bandwidths)
+        fields = np.split(sums / (self.n_samples * n_curves), n_curves, axis=-1)
+        pairs = zip(fields, self.bandwidths, strict=True)
+        return np.concatenate([smoothed(field, width) for field, width in pairs], axis=-1)
 
 
 publish(

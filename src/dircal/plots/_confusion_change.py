@@ -1,12 +1,13 @@
 """How calibration changes the confusion matrix."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.metrics import Predictions
+from dircal.metrics import Block, Predictions
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._fitted_maps import check_map, probabilities_of
 from dircal.plots._heat_map import (
@@ -235,11 +236,12 @@ class ConfusionChangeDisplay(AbstractDisplay):
 def _confusion(predictions: Predictions) -> FloatArray:
     """Weight of the rows by true and by most probable class."""
     k = predictions.n_classes
-    cells = np.zeros(k * k)
-    for block in predictions:
-        index = block.labels.astype(np.intp) * k + block.decisions
-        cells += np.bincount(index, block.weight, minlength=k * k)
-    return cells.reshape(k, k)
+    return predictions.fold(partial(_confusion_of, k)).reshape(k, k)
+
+
+def _confusion_of(k: int, block: Block) -> FloatArray:
+    index = block.labels.astype(np.intp) * k + block.decisions
+    return np.bincount(index, block.weight, minlength=k * k).astype(np.float64)
 
 
 def _signed(value: float) -> str:

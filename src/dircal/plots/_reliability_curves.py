@@ -1,13 +1,13 @@
 """Reliability curves: computed from predictions, drawn as bars."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from dircal._core.stats.bands import consistency_band
-from dircal._core.stats.null_resampling import BinChance, bin_chances
+from dircal._core.stats.chances import BinChance
 from dircal._typing import FloatArray
 from dircal.metrics import (
     AbstractRows,
@@ -84,7 +84,7 @@ def confidence_curve(
 ) -> Curve:
     """The curve of the largest probabilities; there is no band with weights."""
     table = rows.table(ConfidenceCurve(), rule)
-    if level is None or rows.sample_weight is not None:
+    if level is None or rows.is_weighted:
         return _read_table(table, 0, name)
     [chances] = rows.chances(ConfidenceCurve(), rule)
     return _read_table(table, 0, name, chances, level)
@@ -113,14 +113,12 @@ def curves_of_classes(
     """Curves of the classes at the positions ``chosen``, with bands of these only."""
     table = predictions.table(ClassCurves(), rule)
     pairs = list(zip(chosen, names, strict=True))
-    if level is None or predictions.sample_weight is not None:
+    if level is None or predictions.is_weighted:
         return [_read_table(table, j, name) for j, name in pairs]
-    own = len(table.edges) > 1
-    bins = replace(table.bins, edges=table.edges[chosen]) if own else table.bins
-    values = np.concatenate([block.proba[chosen] for block in predictions], axis=1)
+    several = predictions.chances(ClassCurves(tuple(chosen)), rule)
     return [
         _read_table(table, j, name, chances, level)
-        for (j, name), chances in zip(pairs, bin_chances(values, bins), strict=True)
+        for (j, name), chances in zip(pairs, several, strict=True)
     ]
 
 

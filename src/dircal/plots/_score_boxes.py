@@ -1,12 +1,13 @@
 """What the boxes of a picture hold: quantiles of the probabilities of one class."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.metrics import Predictions
+from dircal.metrics import Block, Predictions
 
 __all__ = [
     "QUANTILE_COLUMNS",
@@ -45,14 +46,15 @@ class Box:
 def mean_probabilities(predictions: Predictions) -> FloatArray:
     """Mean probabilities (k, k) by true class and class; NaN for classes without rows."""
     k = predictions.n_classes
-    sums, counts = np.zeros((k, k)), np.zeros(k)
-    for block in predictions:
-        for j in range(k):
-            sums[j] += block.proba[:, block.labels == j].sum(axis=1)
-        counts += np.bincount(block.labels, minlength=k)
-    occurs = counts[:, None] > 0
-    means: FloatArray = np.divide(sums, counts[:, None], out=np.full((k, k), np.nan), where=occurs)
+    sums, counts = np.split(predictions.fold(partial(_sums_by_class, k)), [k], axis=1)
+    means: FloatArray = np.divide(sums, counts, out=np.full((k, k), np.nan), where=counts > 0)
     return means
+
+
+def _sums_by_class(k: int, block: Block) -> FloatArray:
+    """Sums of the probabilities (k, k) of the rows of each class, and their number (k, 1)."""
+    sums = [block.proba[:, block.labels == j].sum(axis=1) for j in range(k)]
+    return np.column_stack([np.array(sums), np.bincount(block.labels, minlength=k)])
 
 
 def classes_of_boxes(means: FloatArray, true: int, max_boxes: int) -> list[int]:
@@ -68,7 +70,9 @@ def box_of(
 ) -> Box:
     """The box of the class at the second of two positions, in rows of the class at the first."""
     true, predicted = numbers
-    values = np.concatenate([block.proba[predicted, block.labels == true] for block in predictions])
+    # Quantiles are no sums: they need the values.
+    parts = predictions.gather(partial(_values_in_class, true, predicted), "A box of quantiles")
+    values = np.concatenate(parts)
     quantiles = np.quantile(values, _QUANTILES)
     below = np.sort(values[values < quantiles[0]])
     above = np.sort(values[values > quantiles[-1]])
@@ -77,6 +81,11 @@ def box_of(
     return Box(
         method, names[true], names[predicted], len(values), quantiles, mean, sd, circles, numbers
     )
+
+
+def _values_in_class(true: int, predicted: int, block: Block) -> FloatArray:
+    values: FloatArray = block.proba[predicted, block.labels == true]
+    return values
 
 
 def box_from_row(row: dict[str, Any], classes: list[str]) -> Box:

@@ -17,7 +17,7 @@ from dircal.exceptions import warn
 from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
 from dircal.metrics import Predictions
 from dircal.report._steps import Steps
-from dircal.selection import AutoCalibrator, Split, cross_fit
+from dircal.selection import AutoCalibrator, Split, check_calibrator, cross_fit
 from dircal.validation import LabelledScores, check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
@@ -71,6 +71,7 @@ def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidat
         calibrators = [calibrators]
     named: Mapping[str, AbstractCalibrator] = check_calibrators(calibrators)
     for name, calibrator in named.items():
+        check_calibrator(calibrator, f"calibrators[{name!r}]")
         if calibrator.input_scale != input_scale:
             raise ValueError(
                 f"`calibrators` must read what `input_scale` says, {input_scale!r}; {name!r} has "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.metrics import Predictions
+from dircal.metrics import Block, Predictions
 from dircal.plots import plain
 from dircal.report._diagrams import class_diagrams
 from dircal.report._summary import ClassSummary
@@ -45,12 +45,13 @@ def summarise_classes(
 
 def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each class its rows, the sum of its probabilities, and its rows that are called so."""
-    k = predictions.n_classes
-    count, said, hits = np.zeros(k), np.zeros(k), np.zeros(k)
-    for block in predictions:
-        weight = np.ones(len(block.labels)) if block.weight is None else block.weight
-        right = block.hits
-        count += np.bincount(block.labels, weight, minlength=k)
-        hits += np.bincount(block.labels[right], weight[right], minlength=k)
-        said += block.proba @ weight
+    count, said, hits = predictions.fold(_sums_of)
     return count, said, hits
+
+
+def _sums_of(block: Block) -> FloatArray:
+    k, right = len(block.proba), block.hits
+    weight = np.ones(len(block.labels)) if block.weight is None else block.weight
+    count = np.bincount(block.labels, weight, minlength=k)
+    hits = np.bincount(block.labels[right], weight[right], minlength=k)
+    return np.stack([count, block.proba @ weight, hits])

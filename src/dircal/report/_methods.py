@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from dircal._typing import FloatArray
 from dircal.inference import (
     CalibrationTest,
     ChosenMeasure,
     ComparisonRow,
     both_tests_of,
     default_measures,
+    measure_all,
     tabulate_measures,
 )
-from dircal.metrics import Predictions, Table
+from dircal.metrics import Block, Predictions, Table
 from dircal.report._candidates import Predicted
 from dircal.report._diagrams import BINS, confidence_diagram
 from dircal.report._steps import Steps
@@ -27,7 +29,7 @@ def summarise_methods(
     predicted: Sequence[Predicted], level: float, n_resamples: int, seed: int, steps: Steps
 ) -> list[Method]:
     """One for each of the predictions; with weights there are neither intervals nor tests."""
-    weighted = predicted[0].predictions.sample_weight is not None
+    weighted = predicted[0].predictions.is_weighted
     several = {one.name: one.predictions for one in predicted}
     measures, rng = default_measures(Table.REPORT), np.random.default_rng(seed)
     steps.begin("measuring")
@@ -51,10 +53,10 @@ def summarise_methods(
 def _weighted_rows(
     measures: Sequence[ChosenMeasure], several: Mapping[str, Predictions]
 ) -> Iterator[ComparisonRow]:
-    for measure in measures:
-        values = {name: measure.value(one) for name, one in several.items()}
-        start = next(iter(values.values()))
-        for name, value in values.items():
+    values = {name: measure_all(measures, one) for name, one in several.items()}
+    first = next(iter(values.values()))
+    for name, own in values.items():
+        for measure, value, start in zip(measures, own, first, strict=True):
             yield ComparisonRow(name, measure.name, value, value - start)
 
 
@@ -97,13 +99,17 @@ def _method(
         one.role,
         "the probabilities as they are" if one.candidate is None else one.candidate.code,
         _note(one),
-        one.predictions.mean(lambda block: block.confidence),
+        one.predictions.mean(_confidence),
         next(row.value for row in measures if row.measure == "accuracy"),
         measures,
         tests,
         confidence_diagram(one.predictions, level),
         one.fit_warnings,
     )
+
+
+def _confidence(block: Block) -> FloatArray:
+    return block.confidence
 
 
 def _note(one: Predicted) -> str | None:

@@ -5,14 +5,16 @@ from scipy.stats import binom
 
 from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.bins import equal_width
-from dircal._core.stats.null_resampling import bin_chances
+from dircal._core.stats.chances import ChanceSums
 
 TEN = equal_width(10, np.dtype(np.float64))
 
 
 def bands(values, level):
     """Lower and upper ends (c, m) of the bands of some curves."""
-    found = [consistency_band(chances, 10, level) for chances in bin_chances(values, TEN)]
+    found = [
+        consistency_band(chances, 10, level) for chances in ChanceSums.of(values, TEN).finish()
+    ]
     return np.array(found).transpose(1, 0, 2)
 
 

@@ -1,8 +1,30 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dircal._core.stats.bootstrap import RowTerms, bootstrap_sums, total_sums
+from dircal._core.stats.bootstrap import RowTerms, draw_sums, split_sums
+from dircal._core.stats.row_blocks import RowBlocks
+
+
+def sums_of(several, n_resamples, seed=0, chunk_rows=None, advance=lambda _: None):
+    """Sums of each of the terms, from chunks of so many rows."""
+    n = several[0].dense.shape[1]
+    blocks, step = RowBlocks(n, seed), chunk_rows or n
+    found = None
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        part = [
+            RowTerms(one.dense[:, rows], None if one.cells is None else one.cells[rows])
+            for one in several
+        ]
+        more = draw_sums(part, start, blocks, n_resamples, advance)
+        if found is None:
+            found = more
+        else:
+            found += more
+    sizes = [(len(one.dense), 0 if one.cells is None else one.cells.shape[1]) for one in several]
+    return split_sums(sizes, found.drawn), split_sums(sizes, found.total)
 
 
 def draw(columns, n_resamples, seed=0):
@@ -10,8 +32,7 @@ def draw(columns, n_resamples, seed=0):
     columns = sparse.csr_array(columns)
     dense = columns.toarray().T if columns.shape[1] < 10 else np.empty((0, len(columns.indptr) - 1))
     several = [RowTerms(dense), RowTerms(np.empty((0, dense.shape[1])), columns)]
-    rng = np.random.default_rng(seed)
-    of_dense, of_cells = bootstrap_sums(several, n_resamples, rng, lambda _: None)
+    (of_dense, of_cells), _ = sums_of(several, n_resamples, seed)
     if len(dense):
         assert_allclose(of_dense, of_cells, atol=1e-9)
     return of_cells
@@ -54,8 +75,19 @@ def test_draws_have_the_spread_of_the_mean():
 def test_progress_adds_up():
     done = []
     terms = RowTerms(np.ones((1, 10)))
-    bootstrap_sums([terms], 150, np.random.default_rng(0), done.append)
-    assert sum(done) == 150
+    sums_of([terms], 150, advance=done.append)
+    assert sum(done) == 150 * 10
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 4096, 5000, 20_000])
+def test_draws_do_not_depend_on_chunks(chunk_rows):
+    n = 100 if chunk_rows == 7 else 20_001
+    values = np.random.default_rng(4).normal(size=(2, n))
+    several = [RowTerms(values[:1]), RowTerms(np.empty((0, n)), sparse.csr_array(values[1:].T))]
+    drawn, total = sums_of(several, 70)
+    in_parts, total_of_parts = sums_of(several, 70, chunk_rows=chunk_rows)
+    assert_allclose(np.hstack(in_parts), np.hstack(drawn), rtol=1e-12, atol=1e-9)
+    assert_allclose(np.hstack(total_of_parts), np.hstack(total), rtol=1e-12, atol=1e-9)
 
 
 def test_terms_keep_their_order():
@@ -63,8 +95,8 @@ def test_terms_keep_their_order():
     dense, cells = rng.normal(size=(2, 70)), rng.normal(size=(70, 3))
     both = RowTerms(dense, sparse.csr_array(cells))
     several = [RowTerms(dense[:1]), both, RowTerms(dense[1:])]
-    first, mixed, last = bootstrap_sums(several, 5, np.random.default_rng(0), lambda _: None)
+    (first, mixed, last), (_, total, _) = sums_of(several, 5)
     assert_allclose(mixed[:, :2], np.hstack([first, last]))
-    assert_allclose(total_sums(both), [*dense.sum(axis=1), *cells.sum(axis=0)])
+    assert_allclose(total, [*dense.sum(axis=1), *cells.sum(axis=0)])
     alone = draw(cells, 5)
     assert_allclose(mixed[:, 2:], alone)

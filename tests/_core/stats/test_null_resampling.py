@@ -12,21 +12,39 @@ from scipy import stats
 
 from dircal._core.stats import null_resampling as _resample
 from dircal._core.stats.bins import equal_width
+from dircal._core.stats.chances import ChanceSums, count_distribution
 from dircal._core.stats.null_resampling import (
     LabelDraws,
-    bin_chances,
-    count_distribution,
+    NullCells,
+    draws_in_passes,
     null_classwise_ece,
     null_confidence_ece,
 )
+from dircal._core.stats.row_blocks import RowBlocks
 
 BINS = equal_width(15, np.dtype(np.float64))
 
 
+def draw_together(several, n_resamples, seed, advance=lambda done: None, chunk_rows=None):
+    """The errors of several predictions of the same rows."""
+    k, n = several[0].shape
+    errors = []
+    for draws in draws_in_passes(n_resamples, len(several), k * 15):
+        cells = NullCells((BINS,) * len(several), RowBlocks(n, seed), draws, advance)
+        step, found = chunk_rows or n, None
+        for start in range(0, n, step):
+            part = cells([proba[:, start : start + step] for proba in several], start)
+            if found is None:
+                found = part
+            else:
+                found += part
+        errors.append(null_classwise_ece(found, n, k))
+    return np.concatenate(errors, axis=1)
+
+
 def draw_classwise(proba, n_resamples, seed, advance=lambda done: None, **options):
     """The errors of one set of predictions."""
-    draws, rng = [LabelDraws.prepare(proba, BINS)], np.random.default_rng(seed)
-    [errors] = null_classwise_ece(draws, n_resamples, rng, advance, **options)
+    [errors] = draw_together([proba], n_resamples, seed, advance, **options)
     return errors
 
 
@@ -94,9 +112,30 @@ def test_errors_of_the_confidence_are_those_of_drawn_rows():
         return np.abs(np.bincount(index, outcomes - values, minlength=15)).sum() / 300
 
     naive = [error(rng.random(300) < values) for _ in range(4000)]
-    [chances] = bin_chances(values[None], BINS)
+    [chances] = ChanceSums.of(values[None], BINS).finish()
     drawn = null_confidence_ece(chances, 4000, np.random.default_rng(3))
     assert stats.ks_2samp(naive, drawn).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("size", [50, 300, 30_000])
+def test_counts_of_parts_are_those_of_all_rows(size):
+    n = 400 if size < 1000 else 90_000
+    values = np.random.default_rng(5).beta(2, 2, (2, n))
+    whole, found = ChanceSums.of(values, BINS).finish(), None
+    for start in range(0, n, size):
+        part = ChanceSums.of(values[:, start : start + size], BINS)
+        if found is None:
+            found = part
+        else:
+            found += part
+    for ours, theirs in zip(found.finish(), whole, strict=True):
+        assert [one.position for one in ours] == [one.position for one in theirs]
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.n_rows == other.n_rows
+            assert one.expected == pytest.approx(other.expected, rel=1e-12)
+            first = max(one.counts.first, other.counts.first)
+            a, b = (c.counts.proba[first - c.counts.first :] for c in (one, other))
+            assert_allclose(a[: len(b)], b[: len(a)], atol=1e-13)
 
 
 def labels_of(proba, uniform):
@@ -107,7 +146,7 @@ def labels_of(proba, uniform):
         alone = LabelDraws.prepare(proba[:, [i]], BINS)
         expected = np.zeros(k * 15)
         expected[np.arange(0, k * 15, 15) + BINS.index(proba[:, [i]])[:, 0]] = proba[:, i]
-        outcomes = alone.gaps(uniform[None, [i]])[0] + expected
+        outcomes = alone.moves(uniform[None, [i]])[0] + alone.excess + expected
         labels[i] = np.flatnonzero(outcomes > 0.5)[0] // 15
         assert np.flatnonzero(np.abs(outcomes) > 1e-9).size == 1
     return labels
@@ -136,14 +175,25 @@ def test_sums_that_fall_short_of_one_give_the_last_possible_class():
     assert labels_of(proba, np.array([np.nextafter(1.0, 0.0)])) == [1]
 
 
-@pytest.mark.parametrize("rows_at_once", [1, 100, 333, 10**6])
-def test_draws_do_not_depend_on_the_block(rows_at_once):
-    proba = np.random.default_rng(0).dirichlet(np.ones(5), 100).T
+@pytest.mark.parametrize(("n", "chunk_rows"), [(100, 7), (100, 100), (9000, 4096), (9000, 5001)])
+def test_draws_do_not_depend_on_chunks(n, chunk_rows):
+    proba = np.random.default_rng(0).dirichlet(np.ones(5), n).T
     told = []
     once = draw_classwise(proba, 50, 1)
-    again = draw_classwise(proba, 50, 1, told.append, rows_at_once=rows_at_once)
-    assert_array_equal(once, again)
-    assert sum(told) == 50
+    again = draw_classwise(proba, 50, 1, told.append, chunk_rows=chunk_rows)
+    assert_allclose(once, again, rtol=1e-12)
+    assert sum(told) == 50 * n
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 4096, 10**6])
+def test_draws_do_not_depend_on_how_many_are_handled_at_once(rows_at_once, monkeypatch):
+    proba = np.random.default_rng(0).dirichlet(np.ones(5), 100).T
+    once = draw_classwise(proba, 2000, 1)
+    monkeypatch.setattr(_resample, "_ROWS_AT_ONCE", rows_at_once)
+    # No more than one group of draws in a pass.
+    monkeypatch.setattr(_resample, "_CELLS_HELD", 1)
+    assert len(draws_in_passes(2000, 1, 75)) == 2
+    assert_array_equal(draw_classwise(proba, 2000, 1), once)
 
 
 def test_errors_of_the_classes_are_those_of_drawn_labels():
@@ -164,15 +214,11 @@ def test_errors_of_the_classes_are_those_of_drawn_labels():
 
 
 @pytest.mark.parametrize("n_rows", [30, 70_000])
-def test_several_predictions_share_their_draws(n_rows, monkeypatch):
-    monkeypatch.setattr(_resample, "_SHARED_AT_ONCE", 3 * n_rows)
-    probas = [np.random.default_rng(i).dirichlet(np.ones(k), n_rows).T for i, k in ((0, 3), (1, 4))]
-    draws = [LabelDraws.prepare(proba, BINS) for proba in probas]
-    told = []
-    both = null_classwise_ece(draws, 8, np.random.default_rng(1), told.append)
+def test_several_predictions_share_their_draws(n_rows):
+    probas = [np.random.default_rng(i).dirichlet(np.ones(3), n_rows).T for i in (0, 1)]
+    both = draw_together(probas, 8, 1)
     for proba, errors in zip(probas, both, strict=True):
         assert_array_equal(errors, draw_classwise(proba, 8, 1))
-    assert sum(told) == 8
 
 
 @pytest.mark.parametrize("rest", [0.0, 1e-310, 1e-25])

@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from dircal._core.data.chunks import Chunk
-from dircal._core.stats.score import adjust_holm, scores_at_identity
+from dircal._core.stats.row_blocks import RowBlocks
+from dircal._core.stats.score import NullScores, adjust_holm, scores_at_identity
 
 
 def chunks_of(proba, labels, chunk_rows=None):
@@ -12,7 +13,10 @@ def chunks_of(proba, labels, chunk_rows=None):
     scores = np.log(np.maximum(proba, 1e-15)).T
     return [
         Chunk(
-            scores[:, i : i + step], labels[i : i + step], np.full(len(labels[i : i + step]), 1 / n)
+            scores[:, i : i + step],
+            labels[i : i + step],
+            np.full(len(labels[i : i + step]), 1 / n),
+            start=i,
         )
         for step in [chunk_rows or n]
         for i in range(0, n, step)
@@ -20,10 +24,12 @@ def chunks_of(proba, labels, chunk_rows=None):
 
 
 def run(proba, labels, n_resamples=200, seed=0, chunk_rows=None):
-    rng = np.random.default_rng(seed)
-    return scores_at_identity(
-        chunks_of(proba, labels, chunk_rows), n_resamples, rng, lambda _: None
-    )
+    n, k = proba.shape
+    scores = NullScores(k, RowBlocks(n, seed), n_resamples)
+    first, *others = (scores(chunk) for chunk in chunks_of(proba, labels, chunk_rows))
+    for more in others:
+        first += more
+    return scores_at_identity(first, scores.structure, n)
 
 
 def draw(seed, n, k, sharp=1.0):
@@ -79,12 +85,12 @@ def draw_again(proba, seed):
 
 
 def test_chunks_add_up():
-    proba, labels = draw(3, 500, 4)
-    whole, parts = run(proba, labels), run(proba, labels, chunk_rows=77)
+    # More rows than one block has, so that chunks end within blocks and beyond.
+    proba, labels = draw(3, 5000, 4)
+    whole, parts = run(proba, labels, 100), run(proba, labels, 100, chunk_rows=1777)
     assert parts.statistic == pytest.approx(whole.statistic, rel=1e-9)
-    assert_allclose(parts.classes.pvalues, whole.classes.pvalues, rtol=0.5)
-    # Other draws of the same distribution.
-    assert stats.ks_2samp(whole.null_sample, parts.null_sample).pvalue > 0.001
+    assert_allclose(parts.classes.pvalues, whole.classes.pvalues, rtol=1e-6)
+    assert_allclose(parts.null_sample, whole.null_sample, rtol=1e-9)
 
 
 def test_a_class_that_is_given_too_much_is_named():

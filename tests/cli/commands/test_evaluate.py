@@ -20,7 +20,7 @@ def test_all_measures_are_those_of_the_library(run, write_csv, animals):
             assert RECORDS[name].interval is None
             continue
         # The same as asked one by one, with the same seed.
-        alone = confidence_interval(name, y, proba, n_resamples=100, random_state=0)
+        alone = confidence_interval(y, proba, name, n_resamples=100, random_state=0)
         assert one["low"] == pytest.approx(alone.low, rel=1e-9)
         assert one["high"] == pytest.approx(alone.high, rel=1e-9)
         assert one["corrected"] == pytest.approx(alone.corrected, rel=1e-9)
@@ -35,7 +35,7 @@ def test_all_measures_are_those_of_the_library(run, write_csv, animals):
 def test_intervals_stand_beside_the_value_that_they_are_of(run, write_csv, animals):
     write_csv()
     told = run("evaluate", "p.csv", "--label", "y", *FEW).stdout
-    found = confidence_interval("classwise_ece", *animals[::-1], n_resamples=100, random_state=0)
+    found = confidence_interval(*animals[::-1], "classwise_ece", n_resamples=100, random_state=0)
     assert found.corrected < found.estimate
     [line] = [one for one in told.splitlines() if one.startswith("classwise_ece")]
     assert line.split()[1:] == [

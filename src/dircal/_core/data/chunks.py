@@ -81,13 +81,15 @@ class Chunk:
     """Some of the rows: scores (k, m), labels (m,) and normalised weights (m,).
 
     ``memo`` holds what passes have left here for those that follow; it is None for a chunk that is
-    read anew at every pass.
+    read anew at every pass. ``start`` is the number of the first row, counted from the first of the
+    source: what is drawn at random for a row depends on it, and not on how rows are cut.
     """
 
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
     memo: dict[str, tuple[Hashable, Any]] | None = field(default=None, repr=False)
+    start: int = 0
 
     def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
         """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
@@ -131,6 +133,11 @@ class AbstractChunkSource(ABC):
     @abstractmethod
     def total_weight(self) -> float:
         """Sum of the sample weights: what the documentation calls n."""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows may differ in weight."""
+        return True
 
     @abstractmethod
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
@@ -196,6 +203,8 @@ class ArraySource(AbstractChunkSource):
         Rows of ``inputs`` that the labels belong to; None stands for all of them.
     chunk_rows : int or None
         Rows in a chunk; None chooses.
+    cache_bytes : int or None
+        Scores up to this size are read once and kept for the passes that follow; None chooses.
     """
 
     inputs: npt.NDArray[Any]
@@ -204,11 +213,17 @@ class ArraySource(AbstractChunkSource):
     read: Reader
     picked: IntArray | None = None
     chunk_rows: int | None = None
+    cache_bytes: int | None = None
 
     @property
     def n_classes(self) -> int:
         """Number of classes k."""
         return int(self.inputs.shape[1])
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether there are weights."""
+        return self.sample_weight is not None
 
     @property
     def n_samples(self) -> int:
@@ -222,9 +237,13 @@ class ArraySource(AbstractChunkSource):
             return float(len(self.labels))
         return float(self.sample_weight.sum())
 
+    def __iter__(self) -> Iterator[Chunk]:
+        """One chunk after another, as a fold meets them."""
+        return self._read_all() if self._kept is None else iter(self._kept)
+
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum of what ``function`` makes of each chunk, one after another."""
-        chunks = self._read_all() if self._kept is None else iter(self._kept)
+        chunks = iter(self)
         total: Any = function(next(chunks))
         for chunk in chunks:
             total += function(chunk)
@@ -249,7 +268,7 @@ class ArraySource(AbstractChunkSource):
     @cached_property
     def _kept(self) -> tuple[Chunk, ...] | None:
         size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
-        if size > _CACHE_BYTES:
+        if size > (_CACHE_BYTES if self.cache_bytes is None else self.cache_bytes):
             return None
         return tuple(replace(chunk, memo={}) for chunk in self._read_all())
 
@@ -259,8 +278,9 @@ class ArraySource(AbstractChunkSource):
             weight = None if self.sample_weight is None else self.sample_weight[part]
             inputs, labels, weight = drop_zero_weight(self.inputs[rows], self.labels[part], weight)
             if len(labels):
-                share = np.ones(len(labels)) if weight is None else weight
-                yield Chunk(self.read(inputs), labels, share / self.total_weight)
+                total = self.total_weight
+                share = np.full(len(labels), 1.0 / total) if weight is None else weight / total
+                yield Chunk(self.read(inputs), labels, share, start=part.start)
 
 
 def _spread(n_samples: int, n_picked: int) -> IntArray:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dircal._core.stats.null_resampling import BinChance
+from dircal._core.stats.chances import BinChance
 from dircal._typing import FloatArray
 
 __all__ = ["consistency_band"]

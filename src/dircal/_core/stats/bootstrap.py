@@ -6,28 +6,31 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from dircal._core.data.chunks import AbstractSums
+from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["RowTerms", "bootstrap_sums", "total_sums"]
+__all__ = ["DrawnSums", "RowTerms", "draw_sums", "split_sums"]
 
-# Rows and draws that are drawn at once: their counts then stay in the cache. Other numbers would
+# Draws that are counted at once: the counts of a block then stay in the cache. Another number would
 # give other draws for the same seed.
-_ROWS_AT_ONCE = 4096
 _DRAWS_AT_ONCE = 64
 # Blocks of rows that are summed at once: with more, the sums are gone through less often, and with
 # many the counts would take more memory than they are worth.
 _BLOCKS_AT_ONCE = 4
+# Keys of the generators: how draws fall on blocks, and on the rows of a block.
+_FALLS, _PLACES = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
 class RowTerms:
-    """What each of n rows adds to some sums.
+    """What each of m rows adds to some sums.
 
     Parameters
     ----------
-    dense : array (d, n)
+    dense : array (d, m)
         To the first d sums, to which most rows add something.
-    cells : sparse array (n, c) or None
+    cells : sparse array (m, c) or None
         To the others, to which few rows do.
     """
 
@@ -35,76 +38,109 @@ class RowTerms:
     cells: sparse.csr_array | None = None
 
 
-def total_sums(terms: RowTerms) -> FloatArray:
-    """Sums (d + c,) over all rows, each taken once."""
-    dense: FloatArray = terms.dense.sum(axis=1)
-    if terms.cells is None:
-        return dense
-    return np.append(dense, np.asarray(terms.cells.sum(axis=0)).ravel())
+@dataclass
+class DrawnSums(AbstractSums):
+    """Sums (B, s) over the rows of each draw, and sums (s,) over all rows, each taken once."""
+
+    drawn: FloatArray
+    total: FloatArray
 
 
-def bootstrap_sums(
+def draw_sums(
     several: Sequence[RowTerms],
+    start: int,
+    blocks: RowBlocks,
     n_resamples: int,
-    rng: np.random.Generator,
-    advance: Callable[[int], None],
-) -> list[FloatArray]:
-    """Sums (n_resamples, d + c) over n rows drawn with replacement, the same rows for all terms.
+    advance: Callable[[int], None] = ignore,
+) -> DrawnSums:
+    """What the rows from ``start`` on add to sums over n rows drawn with replacement.
 
-    How many of the draws fall on each block of rows is drawn first, then where in the block: the
-    same as drawing rows one by one, but no more than a block of counts is ever held. ``advance``
-    is told how many draws are done.
+    The same rows are drawn for all terms; their sums stand as `split_sums` takes them apart. How
+    many of the draws fall on each block of rows is drawn first, then where in the block: the same
+    as drawing rows one by one, but no more than some blocks of counts are ever held. ``advance`` is
+    told how many rows are drawn.
     """
     dense = np.vstack([terms.dense for terms in several])
     parts = [terms.cells for terms in several if terms.cells is not None]
-    n, n_dense = dense.shape[1], len(dense)
-    cells = sparse.hstack(parts, format="csr") if parts else sparse.csr_array((n, 0))
-    sizes = np.diff([*range(0, n, _ROWS_AT_ONCE), n])
-    step = _BLOCKS_AT_ONCE * _ROWS_AT_ONCE
-    pieces = [
-        (dense[:, start : start + step], cells[start : start + step].T)
-        for start in range(0, n, step)
-    ]
-    sums = np.empty((n_resamples, n_dense + cells.shape[1]))
+    m, n_dense = dense.shape[1], len(dense)
+    cells = sparse.hstack(parts, format="csr") if parts else sparse.csr_array((m, 0))
+    total = np.append(dense.sum(axis=1), np.asarray(cells.sum(axis=0)).ravel())
+    found = DrawnSums(np.zeros((n_resamples, len(total))), total)
+    cut = list(blocks.cut(start, m))
+    falls = _falls(blocks, cut[0].number, cut[-1].number + 1, n_resamples)
+    rngs = [blocks.generator(_PLACES, block.number) for block in cut]
+    pieces = []
+    for i in range(0, len(cut), _BLOCKS_AT_ONCE):
+        own = slice(i, i + _BLOCKS_AT_ONCE)
+        rows = slice(cut[own][0].place.start, cut[own][-1].place.stop)
+        pieces.append((own, dense[:, rows], cells[rows].T))
     # Filled again and again: memory that is new each time costs more than the counting.
-    room = np.empty((min(step, n), _DRAWS_AT_ONCE))
+    room = np.empty(max(piece.shape[1] for _, piece, _ in pieces) * _DRAWS_AT_ONCE)
     for first in range(0, n_resamples, _DRAWS_AT_ONCE):
-        n_draws = min(_DRAWS_AT_ONCE, n_resamples - first)
-        part = np.zeros((sums.shape[1], n_draws))
-        falls = rng.multinomial(n, sizes / n, size=n_draws)
-        for i, (of_dense, of_cells) in enumerate(pieces):
-            blocks = slice(i * _BLOCKS_AT_ONCE, (i + 1) * _BLOCKS_AT_ONCE)
-            counts = room.ravel()[: of_dense.shape[1] * n_draws].reshape(-1, n_draws)
-            _draw_counts(sizes[blocks], falls[:, blocks], rng, out=counts)
+        of_draws = found.drawn[first : first + _DRAWS_AT_ONCE]
+        part = np.zeros((len(total), len(of_draws)))
+        for own, of_dense, of_cells in pieces:
+            fallen = falls[first : first + len(of_draws), own]
+            counts = room[: of_dense.shape[1] * len(of_draws)].reshape(-1, len(of_draws))
+            _draw_counts(cut[own], fallen, rngs[own], out=counts)
             part[:n_dense] += of_dense @ counts
             if parts:
-                of_draws: FloatArray = of_cells @ counts
-                part[n_dense:] += of_draws
-        sums[first : first + n_draws] = part.T
-        advance(n_draws)
-    return _split(several, sums, n_dense)
+                in_cells: FloatArray = np.asarray(of_cells @ counts)
+                part[n_dense:] += in_cells
+            advance(counts.size)
+        of_draws += part.T
+    return found
 
 
 def _draw_counts(
-    sizes: IntArray, falls: IntArray, rng: np.random.Generator, out: FloatArray
+    held: Sequence[RowBlock],
+    falls: IntArray,
+    rngs: Sequence[np.random.Generator],
+    out: FloatArray,
 ) -> None:
     """How often each row is drawn (rows, draws), from how often each block is (draws, blocks)."""
-    n_draws, start = len(falls), 0
-    for size, fallen in zip(sizes.tolist(), falls.T, strict=True):
-        places = rng.integers(0, size, fallen.sum())
+    n_draws, first = len(falls), held[0].place.start
+    for block, fallen, rng in zip(held, falls.T, rngs, strict=True):
+        places = rng.integers(0, block.size, fallen.sum())
         places *= n_draws
         places += np.repeat(np.arange(n_draws), fallen)
-        of_block = np.bincount(places, minlength=size * n_draws)
-        out[start : start + size] = of_block.reshape(size, n_draws)
-        start += size
+        of_block = np.bincount(places, minlength=block.size * n_draws).reshape(-1, n_draws)
+        out[block.place.start - first : block.place.stop - first] = of_block[block.own]
 
 
-def _split(several: Sequence[RowTerms], sums: FloatArray, n_dense: int) -> list[FloatArray]:
-    """The sums of each of the terms, its dense ones first."""
-    found, at_dense, at_cells = [], 0, n_dense
-    for terms in several:
-        d, c = len(terms.dense), 0 if terms.cells is None else terms.cells.shape[1]
-        own = (sums[:, at_dense : at_dense + d], sums[:, at_cells : at_cells + c])
-        found.append(np.hstack(own) if d and c else own[0] if d else own[1])
+def _falls(blocks: RowBlocks, low: int, high: int, n_resamples: int) -> IntArray:
+    """How many of the n rows of each draw fall on the blocks from ``low`` to ``high`` (B, blocks).
+
+    A multinomial number, drawn by halving: how many fall on the first half of the blocks, then on
+    the first half of these, and so on. Only halves that hold these blocks are looked at.
+    """
+    falls = np.empty((n_resamples, high - low), dtype=np.int64)
+
+    def halve(start: int, stop: int, fallen: IntArray) -> None:
+        if stop <= low or start >= high:
+            return
+        if stop - start == 1:
+            falls[:, start - low] = fallen
+            return
+        middle = (start + stop) // 2
+        before, between, end = (blocks.rows_before(one) for one in (start, middle, stop))
+        rng = blocks.generator(_FALLS, start, stop)
+        on_first = rng.binomial(fallen, (between - before) / (end - before))
+        halve(start, middle, on_first)
+        halve(middle, stop, fallen - on_first)
+
+    halve(0, blocks.n_blocks, np.full(n_resamples, blocks.n_rows))
+    return falls
+
+
+def split_sums(several: Sequence[tuple[int, int]], sums: FloatArray) -> list[FloatArray]:
+    """The sums (..., d + c) of each of the terms, from those of all; ``several`` are their d and c.
+
+    Those of all have the dense ones of all terms first.
+    """
+    found, at_dense, at_cells = [], 0, sum(d for d, _ in several)
+    for d, c in several:
+        own = (sums[..., at_dense : at_dense + d], sums[..., at_cells : at_cells + c])
+        found.append(np.concatenate(own, axis=-1) if d and c else own[0] if d else own[1])
         at_dense, at_cells = at_dense + d, at_cells + c
     return found

@@ -7,7 +7,7 @@ has two quantiles as its ends, and a p-value is a position, so both agree up to 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from scipy import special
@@ -21,8 +21,10 @@ __all__ = [
     "BCaBootstrap",
     "BiasShiftedBootstrap",
     "ConfidenceDistribution",
+    "Moments",
     "StudentisedMean",
     "interval_of",
+    "powers_beyond",
     "two_sided",
 ]
 
@@ -75,31 +77,58 @@ def _as_sure_as(n_draws: int, share: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Moments:
+    """The ``mean`` of n values, and the sums (5,) of the second to sixth powers beyond it."""
+
+    n: int
+    mean: float
+    powers: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Self:
+        """Of values (n,)."""
+        mean = float(values.mean())
+        return cls(len(values), mean, powers_beyond(values, mean))
+
+    def central(self, order: int) -> float:
+        """Mean of the powers of an order from two to six."""
+        return float(self.powers[order - 2]) / self.n
+
+
+def powers_beyond(values: FloatArray, mean: float) -> FloatArray:
+    """Sums (5,) of the second to sixth powers of what ``values`` (n,) exceed a ``mean`` by."""
+    deviations = values - mean
+    squares = deviations * deviations
+    cubes = squares * deviations
+    fourths = squares * squares
+    pairs = [(deviations, deviations), (squares, deviations), (squares, squares)]
+    pairs += [(cubes, squares), (fourths, squares)]
+    # Products, since a power of three takes sixty times as long.
+    return np.array([one @ other for one, other in pairs])
+
+
+@dataclass(frozen=True, eq=False)
 class BCaBootstrap:
     r"""Of a mean, from its bootstrap ``draws``, corrected for bias and skewness.
 
     The bias-corrected and accelerated bootstrap, BCa (Efron and Tibshirani 1993, chapter 14).
-    ``values`` (n,) are what the mean is taken of. With :math:`z_0` the normal quantile of the share
-    of draws below the mean and :math:`a` a sixth of the skewness of the mean, the end of an
+    ``moments`` are those of what the mean is taken of. With :math:`z_0` the normal quantile of the
+    share of draws below the mean and :math:`a` a sixth of the skewness of the mean, the end of an
     interval of normal quantile z is the quantile of the draws at
     :math:`\Phi(z_0 + (z_0 + z) / (1 - a (z_0 + z)))`.
     """
 
     draws: FloatArray
-    values: FloatArray
+    moments: Moments
 
     @cached_property
     def _bias(self) -> float:
-        return float(special.ndtri(_share_below(self.draws, float(self.values.mean()))))
+        return float(special.ndtri(_share_below(self.draws, self.moments.mean)))
 
     @cached_property
     def _acceleration(self) -> float:
-        deviations = self.values - self.values.mean()
-        squared = deviations**2
-        squares = float(squared.sum())
-        # A product, since a power of three takes sixty times as long.
-        cubes = float((squared * deviations).sum())
-        return cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+        squares, cubes = self.moments.powers[:2].tolist()
+        return float(cubes / (6.0 * squares**1.5)) if squares > 0.0 else 0.0
 
     def position(self, value: float) -> float:
         """Undo the two corrections."""
@@ -119,7 +148,7 @@ class BCaBootstrap:
 
 @dataclass(frozen=True, eq=False)
 class StudentisedMean:
-    r"""Of a mean, from the ``values`` (n,) that it is taken of: Student's t less its skewness.
+    r"""Of a mean, from the moments of what it is taken of: Student's t less its skewness.
 
     The transformation of Hall (1992, On the removal of skewness by transformation, JRSS B). With
     the mean m, the standard deviation s and the skewness :math:`\gamma` of the values, a mean v is
@@ -134,33 +163,32 @@ class StudentisedMean:
     surer than ``n_draws`` of them would be: so far out no approximation is to be trusted.
     """
 
-    values: FloatArray
+    moments: Moments
     n_draws: int
-
-    @cached_property
-    def _mean(self) -> float:
-        return float(self.values.mean())
 
     @cached_property
     def _spread(self) -> float:
         """Standard deviation; zero where values differ by rounding only."""
-        spread = float(self.values.std(ddof=1))
-        return spread if spread > SAME_SUM * max(1.0, abs(self._mean)) else 0.0
+        spread = float(np.sqrt(self.moments.powers[0] / (self.moments.n - 1)))
+        return spread if spread > SAME_SUM * max(1.0, abs(self.moments.mean)) else 0.0
 
     @cached_property
     def _skewness(self) -> float:
-        """Shrunk as in `_SKEWNESS_BY_CHANCE`; its standard error is that of the delta method."""
-        z = (self.values - self._mean) / self.values.std()
-        squared = z * z
-        cubed = squared * z
-        skewness = float(cubed.mean())
-        influence = cubed - skewness - 3.0 * z - 1.5 * skewness * (squared - 1.0)
-        by_chance = _SKEWNESS_BY_CHANCE * float(influence @ influence) / len(z) ** 2
-        return skewness - by_chance / skewness if skewness**2 > by_chance else 0.0
+        """Shrunk as in `_SKEWNESS_BY_CHANCE`; its standard error is that of the delta method.
+
+        The influence of a value is z^3 - g - 3 z - 3/2 g (z^2 - 1), with the standardised value z
+        and the skewness g; the mean of its square is a sum of moments.
+        """
+        scale = np.sqrt(self.moments.central(2))
+        third, fourth, fifth, sixth = (self.moments.central(j) / scale**j for j in range(3, 7))
+        influence = sixth - 6.0 * fourth + 9.0 - 3.0 * third * fifth
+        influence += 2.25 * third**2 * fourth + 8.75 * third**2
+        by_chance = _SKEWNESS_BY_CHANCE * max(influence, 0.0) / self.moments.n
+        return float(third - by_chance / third) if third**2 > by_chance else 0.0
 
     def position(self, value: float) -> float:
         """A probability of Student's distribution."""
-        n, gap = len(self.values), self._mean - value
+        n, gap = self.moments.n, self.moments.mean - value
         if n < 2 or abs(gap) <= SAME_SUM * max(1.0, abs(value)):
             return 0.5
         if self._spread == 0.0:
@@ -172,15 +200,15 @@ class StudentisedMean:
 
     def quantile(self, confidence: float) -> float:
         """The transformation undone: it is a cube, but for a constant."""
-        n = len(self.values)
+        n = self.moments.n
         if n < 2:
             return float(np.copysign(np.inf, confidence - 0.5))
         if self._spread == 0.0:
-            return self._mean
+            return self.moments.mean
         skewness = self._skewness
         bent = -special.stdtrit(n - 1, confidence) / np.sqrt(n) - skewness / (6.0 * n)
         ratio = 3.0 * (np.cbrt(1.0 + skewness * bent) - 1.0) / skewness if skewness else bent
-        return self._mean - self._spread * float(ratio)
+        return self.moments.mean - self._spread * float(ratio)
 
 
 @dataclass(frozen=True, eq=False)

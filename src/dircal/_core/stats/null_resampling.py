@@ -5,104 +5,32 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
+from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bins import Bins
+from dircal._core.stats.chances import BinChance
+from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore, uniform_of
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
-    "BinChance",
-    "CountDistribution",
+    "CellSums",
     "LabelDraws",
-    "bin_chances",
-    "count_distribution",
+    "NullCells",
+    "draws_in_passes",
     "null_classwise_ece",
     "null_confidence_ece",
 ]
 
-# Rows whose count is worked out one row after another, before counts are joined in pairs.
-_LEAF = 32
-# Probabilities below this are rounding errors of the Fourier transform.
-_NOTHING = 1e-16
 # Rows that leave their most probable class less often than this never do.
 _SMALLEST_SUM = 1e-300
 # Rows of several draws that are handled at once: enough to hide the cost of a call.
 _ROWS_AT_ONCE = 16_384
-# Uniform numbers that several predictions share at once: 16 MB.
-_SHARED_AT_ONCE = 2**21
+# Draws whose uniform numbers come from one generator for each block of rows.
+_DRAWS_IN_GROUP = 1024
+# Cells of all draws of a pass: 128 MB of counts.
+_CELLS_HELD = 2**25
 # Cells of several draws that are counted at once: 8 MB for each array of counts.
 _CELLS_AT_ONCE = 2**20
-
-
-@dataclass(frozen=True)
-class CountDistribution:
-    """How many of some independent events happen: ``first + i`` with probability ``proba[i]``."""
-
-    first: int
-    proba: FloatArray
-
-    def draw(self, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-        """Counts (size,), by inverting the distribution function."""
-        below = self.proba.cumsum()
-        below[-1] = np.inf
-        return self.first + np.searchsorted(below, rng.random(size), side="right")
-
-
-def count_distribution(proba: FloatArray) -> CountDistribution:
-    """Distribution of the number of events, of which each happens with its ``proba`` (m,).
-
-    This Poisson-binomial distribution is the convolution of one Bernoulli for each row: small
-    groups by recursion, groups in pairs by the Fourier transform. Each group is dealt rows of all
-    sizes, so that all have nearly the same mean and keep a common, narrow range of counts.
-    """
-    n_groups = 1 << max(0, int(np.ceil(np.log2(max(len(proba), 1) / _LEAF))))
-    dealt = np.zeros((_LEAF, n_groups))
-    dealt.ravel()[: len(proba)] = np.sort(proba)
-    # A column for each group, so that a step runs along memory.
-    by_count = np.zeros((_LEAF + 1, n_groups))
-    by_count[0] = 1.0
-    for i, chance in enumerate(dealt):
-        happens = by_count[: i + 1] * chance
-        by_count[: i + 1] -= happens
-        by_count[1 : i + 2] += happens
-    counts = np.ascontiguousarray(by_count.T)
-    first = 0
-    while len(counts) > 1:
-        length = 2 * counts.shape[1] - 1
-        size = fft.next_fast_len(length, real=True)
-        waves = fft.rfft(counts, size, axis=1)
-        joined = fft.irfft(waves[::2] * waves[1::2], size, axis=1)
-        counts = np.maximum(joined[:, :length], 0.0)
-        kept = np.flatnonzero(counts.max(axis=0) > _NOTHING)
-        first = 2 * first + int(kept[0])
-        counts = counts[:, kept[0] : kept[-1] + 1]
-    return CountDistribution(first, counts[0] / counts[0].sum())
-
-
-@dataclass(frozen=True, eq=False)
-class BinChance:
-    """How many of the ``n_rows`` rows of a bin happen if each does with its own probability."""
-
-    position: int
-    n_rows: int
-    expected: float
-    counts: CountDistribution
-
-
-def bin_chances(values: FloatArray, bins: Bins) -> list[list[BinChance]]:
-    """The bins that hold rows, for each curve of ``values`` (c, n), in rising order."""
-    return [_chances_of_curve(*pair) for pair in zip(values, bins.index(values), strict=True)]
-
-
-def _chances_of_curve(values: FloatArray, index: IntArray) -> list[BinChance]:
-    # Integers of few bits are sorted by counting.
-    order = index.astype(np.min_scalar_type(int(index.max()))).argsort(kind="stable")
-    used, starts = np.unique(index[order], return_index=True)
-    members = np.split(values[order].clip(0.0, 1.0), starts[1:])
-    return [
-        BinChance(b, len(proba), float(proba.sum()), count_distribution(proba))
-        for b, proba in zip(used.tolist(), members, strict=True)
-    ]
 
 
 def null_confidence_ece(
@@ -217,8 +145,8 @@ class LabelDraws:
             late = late[self.leaves_to.take(place.take(late)) <= beyond.take(late)]
         return draw, row, self.cells.take(place)
 
-    def gaps(self, uniform: FloatArray) -> FloatArray:
-        """Rows that happen in each cell less those expected, for uniform numbers (draws, n)."""
+    def moves(self, uniform: FloatArray) -> IntArray:
+        """Rows that come to each cell less those that leave it, for uniform numbers (draws, n)."""
         n_draws, n_cells = len(uniform), len(self.excess)
         draw, row, arrivals = self.departures(uniform)
         leavings = self.top_cells.take(row)
@@ -227,33 +155,78 @@ class LabelDraws:
             arrivals, leavings = draw + arrivals, draw + leavings
         size = n_draws * n_cells
         moved = np.bincount(arrivals, minlength=size) - np.bincount(leavings, minlength=size)
-        return moved.reshape(n_draws, n_cells) + self.excess
+        return moved.reshape(n_draws, n_cells)
 
 
-def null_classwise_ece(
-    several: Sequence[LabelDraws],
-    n_resamples: int,
-    rng: np.random.Generator,
-    advance: Callable[[int], None],
-    rows_at_once: int = _ROWS_AT_ONCE,
-) -> list[FloatArray]:
-    """Mean calibration errors of the classes (n_resamples,) if every prediction is true.
+@dataclass
+class CellSums(AbstractSums):
+    """Rows that come to each cell (p, B, c) of p predictions, less those that leave it, in draws.
 
-    One array for each of ``several`` predictions of the same rows, which share their uniform
-    numbers. Every draw takes n of them in the order of the rows, so the result does not depend on
-    how many draws are handled at once. ``advance`` is told how many are done.
+    ``excess`` (p, c) is what the cells would have if no row left its most probable class, less what
+    is expected in them.
     """
-    n, n_cells = several[0].n_rows, max(len(one.excess) for one in several)
-    errors = np.empty((len(several), n_resamples))
-    step = max(1, min(rows_at_once // n, _CELLS_AT_ONCE // n_cells))
-    # What is known of one of the predictions stays in the cache for some draws.
-    shared = step * max(1, _SHARED_AT_ONCE // (n * step)) if len(several) > 1 else step
-    for start in range(0, n_resamples, shared):
-        uniform = rng.random((min(shared, n_resamples - start), n))
-        for one, found in zip(several, errors[:, start : start + shared], strict=True):
-            for first in range(0, len(uniform), step):
-                part = slice(first, first + step)
-                gaps = np.abs(one.gaps(uniform[part])).sum(axis=1)
-                found[part] = gaps / (n * one.n_classes)
-        advance(len(uniform))
-    return list(errors)
+
+    moved: npt.NDArray[np.int32]
+    excess: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NullCells:
+    """Cells of labels that are drawn from several predictions of the same rows.
+
+    All predictions share their uniform numbers. ``draws`` is a range of whole groups of draws, and
+    ``advance`` is told how many labels are drawn.
+    """
+
+    several: tuple[Bins, ...]
+    blocks: RowBlocks
+    draws: range
+    advance: Callable[[int], None] = ignore
+
+    def __call__(self, several: Sequence[FloatArray], start: int) -> CellSums:
+        """Of probabilities (k, m) of each predictions, for rows from ``start`` on."""
+        k, m = several[0].shape
+        n_cells = k * self.several[0].n_bins
+        shape = (len(several), len(self.draws), n_cells)
+        sums = CellSums(np.zeros(shape, np.int32), np.zeros((len(several), n_cells)))
+        for block in self.blocks.cut(start, m):
+            prepared = [
+                LabelDraws.prepare(proba[:, block.place], bins)
+                for proba, bins in zip(several, self.several, strict=True)
+            ]
+            sums.excess += [one.excess for one in prepared]
+            self._draw(block, prepared, sums.moved)
+        return sums
+
+    def _draw(
+        self, block: RowBlock, prepared: Sequence[LabelDraws], moved: npt.NDArray[np.int32]
+    ) -> None:
+        step = max(1, min(_ROWS_AT_ONCE // block.size, _CELLS_AT_ONCE // moved.shape[2]))
+        for group in range(self.draws.start, self.draws.stop, _DRAWS_IN_GROUP):
+            rng = self.blocks.generator(block.number, group // _DRAWS_IN_GROUP)
+            stop = min(group + _DRAWS_IN_GROUP, self.draws.stop)
+            for first in range(group, stop, step):
+                n_draws = min(step, stop - first)
+                uniform = uniform_of(rng, n_draws, block)
+                place = slice(first - self.draws.start, first - self.draws.start + n_draws)
+                for own, one in zip(moved, prepared, strict=True):
+                    own[place] += one.moves(uniform)
+                self.advance(uniform.size)
+
+
+def null_classwise_ece(sums: CellSums, n_rows: int, n_classes: int) -> FloatArray:
+    """Mean calibration errors of the classes (p, B) if every prediction is true."""
+    errors = np.empty(sums.moved.shape[:2])
+    for found, moved, excess in zip(errors, sums.moved, sums.excess, strict=True):
+        step = max(1, _CELLS_AT_ONCE // len(excess))
+        for first in range(0, len(moved), step):
+            part = slice(first, first + step)
+            found[part] = np.abs(moved[part] + excess).sum(axis=1)
+    return errors / (n_rows * n_classes)
+
+
+def draws_in_passes(n_resamples: int, n_predictions: int, n_cells: int) -> list[range]:
+    """Draws in as many passes over the rows as the room for their cells asks for."""
+    groups = max(1, _CELLS_HELD // (n_predictions * n_cells * _DRAWS_IN_GROUP))
+    step = groups * _DRAWS_IN_GROUP
+    return [range(i, min(i + step, n_resamples)) for i in range(0, n_resamples, step)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._typing import FloatArray
 
-__all__ = ["PairedDifference", "paired_difference", "paired_from_moments"]
+__all__ = ["PairedDifference", "paired_difference", "paired_from_moments", "standard_error"]
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ def paired_difference(
     """
     mean = float(np.average(difference, weights=weights))
     variance = float(np.average((difference - mean) ** 2, weights=weights))
-    return PairedDifference(mean, _standard_error(variance, total_weight))
+    return PairedDifference(mean, standard_error(variance, total_weight))
 
 
 def paired_from_moments(mean: float, mean_square: float, total_weight: float) -> PairedDifference:
     """The same from the weighted means of the differences and of their squares."""
     variance = max(mean_square - mean**2, 0.0)
-    return PairedDifference(mean, _standard_error(variance, total_weight))
+    return PairedDifference(mean, standard_error(variance, total_weight))
 
 
-def _standard_error(variance: float, total_weight: float) -> float:
+def standard_error(variance: float, total_weight: float) -> float:
     """Of a mean over so many rows; one row alone says nothing about its error."""
     return float(np.sqrt(variance / (total_weight - 1.0))) if total_weight > 1.0 else np.inf

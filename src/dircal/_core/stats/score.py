@@ -6,20 +6,28 @@ its variance outside of the null space of H: :math:`n\, g^T H^{-1} g` is of the 
 of identifiable parameters. The Hessian does not depend on the labels, so it is factored once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse, special
 
-from dircal._core.data.chunks import Chunk
+from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.simplex import softmax
 from dircal._core.model.structure import Diagonal, Full, Structure
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.null_resampling import LabelDraws
+from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore, uniform_of
 from dircal._typing import FloatArray, IntArray
 
-__all__ = ["GroupScores", "ScoreStatistics", "adjust_holm", "scores_at_identity"]
+__all__ = [
+    "GroupScores",
+    "NullScores",
+    "ScoreStatistics",
+    "ScoreSums",
+    "adjust_holm",
+    "scores_at_identity",
+]
 
 # Directions that rows say nothing about are held by this much of what they say about others.
 _RIDGE = 1e-9
@@ -57,34 +65,89 @@ class ScoreStatistics:
     pairs: GroupScores | None
 
 
-def scores_at_identity(
-    chunks: Sequence[Chunk],
-    n_resamples: int,
-    rng: np.random.Generator,
-    advance: Callable[[int], None],
-) -> ScoreStatistics:
-    """Score statistics of rows (log-probabilities and labels), and of labels drawn from them.
+@dataclass
+class ScoreSums(AbstractSums):
+    """Hessian (p, p) at the identity, and gradients (1 + B, p): of the rows, then of each draw."""
 
-    All labels are drawn for the first chunk of rows, then for the next; ``advance`` is told how
-    many draws of a chunk are done. The weights of all chunks sum to one.
+    hessian: FloatArray
+    gradients: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NullScores:
+    """Gradients and Hessian at the identity, also for labels drawn from the probabilities.
+
+    ``advance`` is told how many labels are drawn.
     """
-    k, n = len(chunks[0].scores), sum(len(chunk.labels) for chunk in chunks)
-    structure: Structure = Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
-    gradients = np.zeros((1 + n_resamples, structure.n_params))
-    hessian = np.zeros((structure.n_params, structure.n_params))
-    for chunk in chunks:
-        proba = softmax(chunk.scores.copy())
-        hessian += structure.hessian(proba, chunk.weight, chunk.scores)
-        gradients[1:] += structure.adjoint(proba * chunk.weight, chunk.scores)
-        gradients[1:] -= _drawn_sums(chunk, proba, structure, n_resamples, rng, advance)
+
+    n_classes: int
+    blocks: RowBlocks
+    n_resamples: int
+    advance: Callable[[int], None] = ignore
+
+    @property
+    def structure(self) -> Structure:
+        """The parameters that are tested."""
+        k = self.n_classes
+        return Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
+
+    def __call__(self, chunk: Chunk) -> ScoreSums:
+        """Of rows (log-probabilities and labels); the weights of all chunks sum to one."""
+        structure = self.structure
+        size = structure.n_params
+        sums = ScoreSums(np.zeros((size, size)), np.zeros((1 + self.n_resamples, size)))
+        for block in self.blocks.cut(chunk.start, len(chunk.labels)):
+            self._add(structure, _part(chunk, block.place), block, sums)
+        return sums
+
+    def _add(self, structure: Structure, rows: Chunk, block: RowBlock, sums: ScoreSums) -> None:
+        proba = softmax(rows.scores.copy())
+        sums.hessian += structure.hessian(proba, rows.weight, rows.scores)
+        sums.gradients[1:] += structure.adjoint(proba * rows.weight, rows.scores)
+        sums.gradients[1:] -= self._drawn_sums(rows, proba, structure, block)
         residual = proba
-        residual[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
-        gradients[0] += structure.adjoint(residual * chunk.weight, chunk.scores)
-    gradients *= np.sqrt(n)
+        residual[rows.labels, np.arange(len(rows.labels))] -= 1.0
+        sums.gradients[0] += structure.adjoint(residual * rows.weight, rows.scores)
+
+    def _drawn_sums(
+        self, rows: Chunk, proba: FloatArray, structure: Structure, block: RowBlock
+    ) -> FloatArray:
+        """What the labels of each draw take off the gradient (B, p) at the identity.
+
+        That is what the most probable classes take off, and the changes of the rows that leave
+        these: few rows do.
+        """
+        k, m = proba.shape
+        # With one bin for each class, the cell that a row goes to is its class.
+        draws = LabelDraws.prepare(proba, equal_width(1, np.dtype(np.float64)))
+        kept = structure.adjoint(_one_hot(draws.top_cells, rows.weight, k), rows.scores)
+        sums = np.tile(kept, (self.n_resamples, 1))
+        sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
+        few_leave = proba.max(axis=0).mean() > _MOSTLY_STAY
+        step = max(1, (_DRAWN_AT_ONCE if few_leave else 4 * _DRAWN_AT_ONCE) // block.size)
+        rng = self.blocks.generator(block.number)
+        for first in range(0, self.n_resamples, step):
+            part = sums[first : first + step]
+            draw, row, arrived = draws.departures(uniform_of(rng, len(part), block))
+            self.advance(len(part) * m)
+            if few_leave:
+                moves = _Moves.of(draw, row, arrived, draws.top_cells)
+                part += sum_moves(moves, rows, len(part))
+                continue
+            labels = np.tile(draws.top_cells, (len(part), 1))
+            labels[draw, row] = arrived
+            _sum_labels(labels, rows, structure, out=part)
+        return sums
+
+
+def scores_at_identity(sums: ScoreSums, structure: Structure, n_rows: int) -> ScoreStatistics:
+    """Score statistics of rows, and of labels drawn from them, from the sums over all rows."""
+    hessian, gradients = sums.hessian, sums.gradients * np.sqrt(n_rows)
     factor = _Factor.of(_fix_side_constraints(hessian, structure.null_directions))
     statistics = (factor.whiten(gradients) ** 2).sum(axis=1)
     # Where each entry of [W | b] is among the parameters.
     place = structure.unpack(np.arange(float(structure.n_params))).astype(np.intp)
+    k = len(place)
     slopes, intercepts = np.diagonal(place), place[:, -1]
     members = np.column_stack([slopes, intercepts])
     blocks = hessian[members[:, :, None], members[:, None, :]]
@@ -116,50 +179,18 @@ def _one_hot(labels: IntArray, weight: FloatArray, n_classes: int) -> FloatArray
     return hot
 
 
-def _drawn_sums(
-    chunk: Chunk,
-    proba: FloatArray,
-    structure: Structure,
-    n_resamples: int,
-    rng: np.random.Generator,
-    advance: Callable[[int], None],
-) -> FloatArray:
-    """What the labels of each draw take off the gradient (B, p) at the identity.
+def _part(chunk: Chunk, place: slice) -> Chunk:
+    """Some of the rows of a chunk."""
+    return Chunk(chunk.scores[:, place], chunk.labels[place], chunk.weight[place])
 
-    That is what the most probable classes take off, and the changes of the rows that leave these:
-    few rows do.
-    """
-    k, m = proba.shape
-    # With one bin for each class, the cell that a row goes to is its class.
-    draws = LabelDraws.prepare(proba, equal_width(1, np.dtype(np.float64)))
-    sums = np.tile(
-        structure.adjoint(_one_hot(draws.top_cells, chunk.weight, k), chunk.scores),
-        (n_resamples, 1),
-    )
-    sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
-    few_leave = proba.max(axis=0).mean() > _MOSTLY_STAY
-    hot, every = np.zeros((k, m)), np.arange(m)
-    step = max(1, (_DRAWN_AT_ONCE if few_leave else 4 * _DRAWN_AT_ONCE) // m)
-    for first in range(0, n_resamples, step):
-        part = sums[first : first + step]
-        draw, row, arrived = draws.departures(rng.random((len(part), m)))
-        advance(len(part))
-        if not few_leave:
-            labels = np.tile(draws.top_cells, (len(part), 1))
-            labels[draw, row] = arrived
-            for own, drawn in zip(part, labels, strict=True):
-                hot[drawn, every] = chunk.weight
-                own[:] = structure.adjoint(hot, chunk.scores)
-                hot[drawn, every] = 0.0
-            continue
-        moves = _Moves(
-            np.tile(draw, 2),
-            np.tile(row, 2),
-            np.concatenate([arrived, draws.top_cells.take(row)]),
-            np.repeat([1.0, -1.0], len(row)),
-        )
-        part += sum_moves(moves, chunk, len(part))
-    return sums
+
+def _sum_labels(labels: IntArray, rows: Chunk, structure: Structure, out: FloatArray) -> None:
+    """Sums (B, p) of all rows by their drawn labels (B, m)."""
+    hot, every = np.zeros(rows.scores.shape), np.arange(labels.shape[1])
+    for own, drawn in zip(out, labels, strict=True):
+        hot[drawn, every] = rows.weight
+        own[:] = structure.adjoint(hot, rows.scores)
+        hot[drawn, every] = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +201,13 @@ class _Moves:
     row: IntArray
     label: IntArray
     sign: FloatArray
+
+    @classmethod
+    def of(cls, draw: IntArray, row: IntArray, arrived: IntArray, before: IntArray) -> "_Moves":
+        """Rows that come to the classes ``arrived`` and leave those that they had ``before``."""
+        labels = np.concatenate([arrived, before.take(row)])
+        signs = np.repeat([1.0, -1.0], len(row))
+        return cls(np.tile(draw, 2), np.tile(row, 2), labels, signs)
 
 
 def _full_sums(moves: _Moves, chunk: Chunk, n_draws: int) -> FloatArray:

@@ -37,7 +37,9 @@ def command(folder: Path | None, force: bool, as_json: bool) -> None:
     from dircal.cli._demo import DATASET, run_classifiers
 
     if as_json:
-        tables = {one.name: one.comparison.columns() for one in run_classifiers()}
+        from dircal.inference import columns_of
+
+        tables = {one.name: columns_of(one.comparison) for one in run_classifiers()}
         print_json({"dataset": DATASET, "classifiers": tables})
         return
     from dircal.cli._demo_text import (

@@ -86,7 +86,7 @@ def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[f
     before = rows.predictions(source.scale, judged=True)
     after = before.with_probabilities(fitted.predict_proba(rows.scores))
     loss = RECORDS["log_loss"]
-    return loss.of(before).value(), loss.of(after).value()
+    return loss.of(before).value(before), loss.of(after).value(after)
 
 
 def _name_of(fitted: Any) -> str:

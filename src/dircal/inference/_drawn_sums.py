@@ -1,0 +1,152 @@
+"""Sums over rows drawn again, of several measures of several predictions, in one pass."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dircal._core.data.chunks import AbstractSums
+from dircal._core.stats.bootstrap import DrawnSums, RowTerms, draw_sums, split_sums
+from dircal._core.stats.confidence import Moments, powers_beyond
+from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
+from dircal._progress import Progress
+from dircal._threads import limited_blas
+from dircal._typing import FloatArray
+from dircal.inference._chosen_measure import ChosenMeasure
+from dircal.inference._draws import Draws, MeanDraws, draws_of_sums
+from dircal.inference._watching import watcher_of
+from dircal.metrics import Block, IntervalRule, Predictions, Summed, fold_together
+
+__all__ = ["SummedMeasure", "moments_of_difference", "resample"]
+
+
+@dataclass(frozen=True, eq=False)
+class SummedMeasure:
+    """One measure of one of several predictions, by their positions, with its sums and value."""
+
+    predictions: int
+    measure: int
+    rule: IntervalRule | None
+    summed: Summed
+    value: float
+
+
+def resample(
+    summed: Sequence[SummedMeasure],
+    several: Sequence[Predictions],
+    n_resamples: int,
+    seed: int,
+) -> Iterator[tuple[SummedMeasure, Draws]]:
+    """Draws of each measure, all of the same rows."""
+    n, k = several[0].n_samples, several[0].n_classes
+    means = _means_of(summed)
+    terms = tuple((one.predictions, one.summed.terms) for one in summed)
+    with (
+        # Products with some hundred columns are too small for a second thread to pay.
+        limited_blas((n, 1)),
+        Progress("Drawing rows", n * n_resamples, "rows") as progress,
+    ):
+        draw = _DrawRows(
+            terms,
+            tuple(means),
+            RowBlocks(n, seed),
+            n_resamples,
+            watcher_of(several, progress),
+        )
+        sums = fold_together(several, draw, drawing_rows(k))
+    moments = {
+        (mean.mine, mean.first): Moments(n, mean.mean, powers)
+        for mean, powers in zip(means, sums.powers, strict=True)
+    }
+    sizes = [one.summed.size for one in summed]
+    drawn, total = (split_sums(sizes, each) for each in (sums.rows.drawn, sums.rows.total))
+    for i, one in enumerate(summed):
+        values = one.summed.read(drawn[i])
+        if one.rule is IntervalRule.BCA:
+            beyond = [found for (mine, first), found in moments.items() if mine == i != first]
+            found = MeanDraws(values[:, 0], moments[i, i], beyond[0] if beyond else None)
+            yield one, found
+        else:
+            assert one.rule is not None
+            yield one, draws_of_sums(one.rule, one.summed.read(total[i]), values)
+
+
+def moments_of_difference(
+    measure: ChosenMeasure, both: Sequence[Predictions], difference: float
+) -> Moments:
+    """Of what rows lose by the first predictions less what they lose by the second."""
+    losses = []
+    for one in both:
+        summed = measure.sums(one)
+        assert summed is not None
+        losses.append(summed.terms)
+    powers = fold_together(both, _PowersOfDifference(tuple(losses), difference))
+    return Moments(both[0].n_samples, difference, powers)
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """The mean of what rows lose by one of the terms, less what they lose by the ``first`` ones.
+
+    Of the terms alone where both are the same.
+    """
+
+    mine: int
+    first: int
+    mean: float
+
+
+def _means_of(summed: Sequence[SummedMeasure]) -> list[_Mean]:
+    """Means whose moments are wanted: of each measure that is one, and of differences."""
+    found: list[_Mean] = []
+    first_of: dict[int, int] = {}
+    for i, one in enumerate(summed):
+        if one.rule is not IntervalRule.BCA:
+            continue
+        found.append(_Mean(i, i, one.value))
+        first = first_of.setdefault(one.measure, i)
+        if first != i:
+            found.append(_Mean(i, first, one.value - summed[first].value))
+    return found
+
+
+@dataclass
+class _Sums(AbstractSums):
+    """Sums over draws, and of powers (means, 5) of what rows lose."""
+
+    rows: DrawnSums
+    powers: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _DrawRows:
+    """What a block of rows adds to the sums of all terms, each of one of the predictions."""
+
+    terms: tuple[tuple[int, Callable[[Block], RowTerms]], ...]
+    means: tuple[_Mean, ...]
+    blocks: RowBlocks
+    n_resamples: int
+    advance: Callable[[int], None]
+
+    def __call__(self, blocks: tuple[Block, ...]) -> _Sums:
+        terms = [terms_of(blocks[at]) for at, terms_of in self.terms]
+        rows = draw_sums(terms, blocks[0].start, self.blocks, self.n_resamples, self.advance)
+        powers = np.empty((len(self.means), 5))
+        for found, mean in zip(powers, self.means, strict=True):
+            losses = terms[mean.mine].dense[0]
+            if mean.first != mean.mine:
+                losses = losses - terms[mean.first].dense[0]
+            found[:] = powers_beyond(losses, mean.mean)
+        return _Sums(rows, powers)
+
+
+@dataclass(frozen=True, eq=False)
+class _PowersOfDifference:
+    """Powers (5,) of what rows lose by one predictions more than by the other."""
+
+    terms: tuple[Callable[[Block], RowTerms], ...]
+    mean: float
+
+    def __call__(self, blocks: tuple[Block, ...]) -> FloatArray:
+        mine, others = (one(block).dense[0] for one, block in zip(self.terms, blocks, strict=True))
+        return powers_beyond(mine - others, self.mean)
