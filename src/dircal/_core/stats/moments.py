@@ -24,10 +24,9 @@ from dircal._core.stats.bootstrap import RowTerms
 from dircal._typing import FloatArray
 
 __all__ = [
-    "FEWEST_ROWS",
-    "MOST_CLASSES",
     "NullMoments",
     "SumMoments",
+    "are_normal",
     "null_errors",
     "null_moments",
     "paired_stride",
@@ -35,10 +34,10 @@ __all__ = [
     "sums_from_moments",
 ]
 
-FEWEST_ROWS = 100_000
-"""From here on moments are as good as draws, whose null means were within 1 % of theirs."""
-MOST_CLASSES = 200
-"""With more the covariance of the cells, 15 for each class, takes longer than draws."""
+# From here on moments are as good as draws: null means were within 1 % of theirs.
+_FEWEST_ROWS = 100_000
+# With more sums, 15 for each of 200 classes, their covariance takes longer than draws.
+_MOST_SUMS = 3000
 # Pairs of classes that are enough to tell how cells depend on each other, and rows at the least.
 _PAIRS = 2e6
 _PAIRED_ROWS = 2000
@@ -46,6 +45,11 @@ _PAIRED_ROWS = 2000
 _RIDGE = 1e-10
 # Draws that are made at once: 12 MB with 1500 cells.
 _DRAWS_AT_ONCE = 1000
+
+
+def are_normal(n_rows: int, n_sums: int) -> bool:
+    """Whether so many sums over so many rows are drawn from their moments."""
+    return n_rows >= _FEWEST_ROWS and n_sums <= _MOST_SUMS
 
 
 @dataclass
