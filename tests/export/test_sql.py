@@ -229,7 +229,9 @@ def test_it_is_written_to_a_file(make_problem, tmp_path):
     [
         ({"table": ""}, "`table` must be the name of a table"),
         ({"table": ("a", 3)}, "`table` must be the name of a table"),
-        ({"table": "t", "columns": ["a", "b"]}, r"`columns` must hold 3 different .*\[0, 1, 2\]"),
+        ({"table": None}, "`table` must be the name of a table.* got None"),
+        ({"table": "t", "columns": ["a", "b"]}, r"`columns` must hold 3 different .*0, 1, 2"),
+        ({"table": "t", "names": 5}, "`names` must hold names of columns; got 5"),
         ({"table": "t", "columns": ["a", "b", "A"]}, "`columns` must hold 3 different names"),
         ({"table": "t", "columns": ["a", "b", 3]}, "`columns` must hold names of columns; got 3"),
         ({"table": "t", "names": ["a", "b", "b"]}, "`names` must hold 3 .* for each class"),

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dircal import calibration_test, calibration_test_from_confidence, metrics
+from dircal._core.stats import moments
 
 STATISTICS = ["confidence_ece", "classwise_ece"]
 
@@ -176,3 +177,22 @@ def test_confidence_a_hair_above_one_is_certainty(confidence):
     result = calibration_test_from_confidence([True] * 100, np.full(100, confidence))
     assert result.statistic == 0.0
     assert result.pvalue == 0.5
+
+
+def test_many_rows_have_moments_and_say_so(make_problem, monkeypatch):
+    problem = make_problem(0, n=3000, k=4, scale=1.0)
+    given = {"statistic": "classwise_ece", "n_resamples": 4000, "random_state": 0}
+    drawn = calibration_test(problem.y, problem.proba, **given)
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 3000)
+    found = calibration_test(problem.y, problem.proba, **given)
+    assert (drawn.source, found.source) == ("draws", "moments")
+    assert found.statistic == drawn.statistic
+    assert found.null_sample.mean() == pytest.approx(drawn.null_sample.mean(), rel=0.02)
+    assert found.null_sample.std() == pytest.approx(drawn.null_sample.std(), rel=0.06)
+    assert "from moments" in repr(found)
+    assert "from moments" not in repr(drawn)
+    # What is exact stays so, and too many cells are drawn.
+    assert calibration_test(problem.y, problem.proba).source == "draws"
+    monkeypatch.setattr(moments, "_MOST_SUMS", 59)
+    again = calibration_test(problem.y, problem.proba, **given)
+    assert_array_equal(again.null_sample, drawn.null_sample)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from dircal import confidence_interval, metrics
+from dircal._core.stats import moments
 from dircal.metrics import (
     class_ece,
     classwise_ece,
@@ -219,3 +220,19 @@ def test_more_confidence_never_makes_a_narrower_interval():
 def test_the_measure_comes_last():
     with pytest.raises(ValueError, match=r"got an array of shape \(3, 2\)\. The labels come first"):
         confidence_interval("log_loss", [0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "brier_score", "confidence_ece", "classwise_ece"])
+def test_many_rows_have_moments_and_say_so(metric, make_problem, monkeypatch):
+    problem = make_problem(0, n=3000, k=4)
+    given = {"n_resamples": 4000, "random_state": 0}
+    drawn = confidence_interval(problem.y, problem.proba, metric, **given)
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 3000)
+    found = confidence_interval(problem.y, problem.proba, metric, **given)
+    assert (drawn.source, found.source) == ("draws", "moments")
+    assert found.estimate == drawn.estimate
+    length = drawn.high - drawn.low
+    assert found.low == pytest.approx(drawn.low, abs=0.06 * length)
+    assert found.high == pytest.approx(drawn.high, abs=0.06 * length)
+    assert "from moments" in repr(found)
+    assert "from moments" not in repr(drawn)

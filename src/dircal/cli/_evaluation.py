@@ -85,7 +85,10 @@ class Evaluation:
 
 
 def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: int) -> Evaluation:
-    """Measure and test; each number is that of the function of its name with this seed."""
+    """Measure and test; each number is that of the function of its name with this seed.
+
+    Always by draws, also where there are so many rows that the function would take moments.
+    """
     predictions = rows.predictions(scale)
     measures = tabulate_measures(
         default_measures(Table.EVALUATION),

@@ -75,7 +75,7 @@ def to_sql(
     DuckDB and PostgreSQL are tested with every calibrator, Spark SQL 4 was tried by hand. The
     dialect of BigQuery follows its documentation, and was never run.
 
-    When not to use it: above some hundred classes; a matrix for 100 classes is a query of 250
+    When not to use it: above some hundred classes; a matrix for 100 classes is a query of 400
     kilobytes, and more than 400 columns are refused.
 
     Examples
@@ -113,7 +113,7 @@ def to_sql(
 
 
 def _check_table(table: str | Sequence[str]) -> list[str]:
-    parts = [table] if isinstance(table, str) else list(table)
+    parts: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
     if not parts or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
         raise ValueError(
             f"`table` must be the name of a table, or the names that lead to it; got {table!r}. "

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from dircal.export._fitted import Fitted
-from dircal.validation import ROW_SUM_TOLERANCE
+from dircal.validation import ROW_SUM_TOLERANCE, show
 
 __all__ = ["FARTHEST_SUM", "check_columns", "check_names"]
 
@@ -15,8 +17,7 @@ FARTHEST_SUM = ROW_SUM_TOLERANCE + 1e-9
 def check_columns(columns: Iterable[str] | None, calibrator: Any, fitted: Fitted) -> list[str]:
     """Name of the column of each score: as given, as at the fit, or the labels themselves."""
     if columns is None:
-        known = getattr(calibrator, "feature_names_in_", fitted.columns)
-        return [str(each) for each in known]
+        columns = map(str, getattr(calibrator, "feature_names_in_", fitted.columns))
     return _check("columns", columns, fitted.columns, "score that the calibrator was fitted on")
 
 
@@ -35,15 +36,19 @@ def check_names(names: Iterable[str] | None, columns: list[str], fitted: Fitted)
     return found
 
 
-def _check(argument: str, given: Iterable[str], labels: list[Any], what: str) -> list[str]:
-    found = [given] if isinstance(given, str) else list(given)
+def _check(argument: str, given: Any, labels: list[Any], what: str) -> list[str]:
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for name in found:
         if not isinstance(name, str) or not name or "\0" in name:
             raise ValueError(f"`{argument}` must hold names of columns; got {name!r}. Pass text.")
     # Databases do not tell capital letters from small ones.
     if len({name.lower() for name in found}) < len(found) or len(found) != len(labels):
         raise ValueError(
-            f"`{argument}` must hold {len(labels)} different names, one for each {what}, in the "
-            f"order of {labels}; got {found}."
+            f"`{argument}` must hold {len(labels)} different names; got {_shown(found)}. Pass "
+            f"one for each {what}, in the order of {_shown(labels)}."
         )
     return found
+
+
+def _shown(names: list[Any]) -> str:
+    return show(np.array(names, dtype=object))

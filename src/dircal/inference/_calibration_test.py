@@ -6,7 +6,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dircal._core.stats.bins import Bins
 from dircal._core.stats.confidence import SAME_SUM
+from dircal._core.stats.moments import (
+    NullMoments,
+    are_normal,
+    null_errors,
+    null_moments,
+    paired_stride,
+)
 from dircal._core.stats.null_resampling import (
     CellSums,
     NullCells,
@@ -17,6 +25,7 @@ from dircal._core.stats.null_resampling import (
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._drawn_sums import Source
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_pvalue
 from dircal.inference._watching import watcher_of
@@ -58,6 +67,9 @@ class CalibrationTest(AbstractResult):
         Name of the statistic.
     n_samples : int
         Number of rows.
+    source : {"draws", "moments"}
+        Whether the null sample is of labels that were drawn, or of the normal distribution with
+        the same moments.
     """
 
     statistic: float
@@ -65,17 +77,19 @@ class CalibrationTest(AbstractResult):
     null_sample: FloatArray = field(repr=False)
     measure: str
     n_samples: int
+    source: Source = "draws"
 
     def __repr__(self) -> str:
         draws = len(self.null_sample)
         expected = float(self.null_sample.mean())
         low, high = np.quantile(self.null_sample, [0.025, 0.975])
         chance = f"p-value {show_pvalue(self.pvalue, draws)}"
+        told = "" if self.source == "draws" else " from moments"
         verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
         return (
             f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
             f"calibrated model would have about {expected:.4g} (95 %: {low:.4g} to {high:.4g}); "
-            f"{chance}, {verdict}>"
+            f"{chance}{told}, {verdict}>"
         )
 
     def _repr_html_(self) -> str:
@@ -136,6 +150,10 @@ def calibration_test(
     of right rows in each bin matters; its distribution is computed and drawn from. For the classes
     labels are drawn, of all rows that leave their most probable class. Both are exact.
 
+    From 100,000 rows on, and with up to 3000 bins of all classes, the errors of the classes are
+    those of normal numbers with the variances and covariances that the counts of such labels have.
+    Means of the null samples differed by less than 1 %. The result says "moments".
+
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
 
@@ -165,6 +183,9 @@ def calibration_test(
     rule = check_bins(n_bins, strategy, binning)
     if statistic == "confidence_ece":
         return confidence_test_of(predictions, rule, n_resamples, rng)
+    n_cells = predictions.n_classes * n_bins
+    if are_normal(predictions.n_samples, n_cells):
+        return _classwise_test_by_moments(predictions, rule, n_resamples, rng)
     [test] = classwise_tests_of([predictions], rule, n_resamples, rng)
     return test
 
@@ -227,7 +248,10 @@ def confidence_test_of(
 def both_tests_of(
     several: Sequence[Predictions], rule: BinRule, n_resamples: int, seed: int
 ) -> list[tuple[CalibrationTest, CalibrationTest]]:
-    """`calibration_test` of the confidence and of the classes, each as alone with this seed."""
+    """`calibration_test` of the confidence and of the classes, each as alone with this seed.
+
+    Always by draws, which is what reports and the command line say of them.
+    """
     draws = (rule, n_resamples)
     confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
     classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
@@ -256,6 +280,27 @@ def classwise_tests_of(
     return [_result("classwise_ece", table, sample) for table, sample in pairs]
 
 
+def _classwise_test_by_moments(
+    predictions: Predictions, rule: BinRule, n_resamples: int, rng: np.random.Generator
+) -> CalibrationTest:
+    table = predictions.table(ClassCurves(), rule)
+    n, k = predictions.n_samples, predictions.n_classes
+    moments = predictions.fold(_MomentsOfBlock(table.bins, paired_stride(n, k)))
+    sample = null_errors(moments, k, n_resamples, rng)
+    return _result("classwise_ece", table, sample, "moments")
+
+
+@dataclass(frozen=True, eq=False)
+class _MomentsOfBlock:
+    """Moments of labels that would be drawn for a block."""
+
+    bins: Bins
+    every: int
+
+    def __call__(self, block: Block) -> NullMoments:
+        return null_moments(block.proba, self.bins, every=self.every)
+
+
 @dataclass(frozen=True, eq=False)
 class _OfBlocks:
     """Cells of labels that are drawn for a block."""
@@ -266,9 +311,12 @@ class _OfBlocks:
         return self.cells([block.proba for block in blocks], blocks[0].start)
 
 
-def _result(measure: str, table: BinTable, sample: FloatArray) -> CalibrationTest:
+def _result(
+    measure: str, table: BinTable, sample: FloatArray, source: Source = "draws"
+) -> CalibrationTest:
     observed = float(table.calibration_errors.mean())
     larger = np.mean(sample > observed + SAME_SUM)
     smaller = np.mean(sample < observed - SAME_SUM)
     pvalue = float(larger + 0.5 * (1.0 - larger - smaller))
-    return CalibrationTest(observed, pvalue, sample, measure, int(table.count[0].sum()))
+    n_samples = int(table.count[0].sum())
+    return CalibrationTest(observed, pvalue, sample, measure, n_samples, source)

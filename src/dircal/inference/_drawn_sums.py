@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bootstrap import DrawnSums, RowTerms, draw_sums, split_sums
 from dircal._core.stats.confidence import Moments, powers_beyond
+from dircal._core.stats.moments import SumMoments, sum_moments, sums_from_moments
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._threads import limited_blas
@@ -17,7 +20,10 @@ from dircal.inference._draws import Draws, MeanDraws, draws_of_sums
 from dircal.inference._watching import watcher_of
 from dircal.metrics import Block, IntervalRule, Predictions, Summed, fold_together
 
-__all__ = ["SummedMeasure", "moments_of_difference", "resample"]
+__all__ = ["Source", "SummedMeasure", "moments_of_difference", "resample"]
+
+Source: TypeAlias = Literal["draws", "moments"]
+"""Where numbers that are drawn come from: rows or labels, or the moments of their sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +42,9 @@ def resample(
     several: Sequence[Predictions],
     n_resamples: int,
     seed: int,
+    source: Source = "draws",
 ) -> Iterator[tuple[SummedMeasure, Draws]]:
-    """Draws of each measure, all of the same rows."""
+    """Draws of each measure, all of the same rows, or of sums with the moments of such draws."""
     n, k = several[0].n_samples, several[0].n_classes
     means = _means_of(summed)
     terms = tuple((one.predictions, one.summed.terms) for one in summed)
@@ -46,22 +53,27 @@ def resample(
         limited_blas((n, 1)),
         Progress("Drawing rows", n * n_resamples, "rows") as progress,
     ):
-        draw = _DrawRows(
-            terms,
-            tuple(means),
-            RowBlocks(n, seed),
-            n_resamples,
-            watcher_of(several, progress),
-        )
-        sums = fold_together(several, draw, drawing_rows(k))
+        add_up: Callable[[Sequence[RowTerms], int], Any] = _moments_of_block
+        if source == "draws":
+            add_up = partial(
+                draw_sums,
+                blocks=RowBlocks(n, seed),
+                n_resamples=n_resamples,
+                advance=watcher_of(several, progress),
+            )
+        sums = fold_together(several, _SumRows(terms, tuple(means), add_up), drawing_rows(k))
+    rows = sums.rows
+    if isinstance(rows, SumMoments):
+        drawn = sums_from_moments(rows, n_resamples, np.random.default_rng(seed))
+        rows = DrawnSums(drawn, rows.sums)
     moments = {
         (mean.mine, mean.first): Moments(n, mean.mean, powers)
         for mean, powers in zip(means, sums.powers, strict=True)
     }
     sizes = [one.summed.size for one in summed]
-    drawn, total = (split_sums(sizes, each) for each in (sums.rows.drawn, sums.rows.total))
+    drawn_by_measure, total = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
     for i, one in enumerate(summed):
-        values = one.summed.read(drawn[i])
+        values = one.summed.read(drawn_by_measure[i])
         if one.rule is IntervalRule.BCA:
             beyond = [found for (mine, first), found in moments.items() if mine == i != first]
             found = MeanDraws(values[:, 0], moments[i, i], beyond[0] if beyond else None)
@@ -114,23 +126,21 @@ def _means_of(summed: Sequence[SummedMeasure]) -> list[_Mean]:
 class _Sums(AbstractSums):
     """Sums over draws, and of powers (means, 5) of what rows lose."""
 
-    rows: DrawnSums
+    rows: DrawnSums | SumMoments
     powers: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class _DrawRows:
+class _SumRows:
     """What a block of rows adds to the sums of all terms, each of one of the predictions."""
 
     terms: tuple[tuple[int, Callable[[Block], RowTerms]], ...]
     means: tuple[_Mean, ...]
-    blocks: RowBlocks
-    n_resamples: int
-    advance: Callable[[int], None]
+    add_up: Callable[[Sequence[RowTerms], int], Any]
 
     def __call__(self, blocks: tuple[Block, ...]) -> _Sums:
         terms = [terms_of(blocks[at]) for at, terms_of in self.terms]
-        rows = draw_sums(terms, blocks[0].start, self.blocks, self.n_resamples, self.advance)
+        rows = self.add_up(terms, blocks[0].start)
         powers = np.empty((len(self.means), 5))
         for found, mean in zip(powers, self.means, strict=True):
             losses = terms[mean.mine].dense[0]
@@ -138,6 +148,11 @@ class _DrawRows:
                 losses = losses - terms[mean.first].dense[0]
             found[:] = powers_beyond(losses, mean.mean)
         return _Sums(rows, powers)
+
+
+def _moments_of_block(terms: Sequence[RowTerms], start: int) -> SumMoments:
+    del start
+    return sum_moments(terms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from dircal._core.stats.confidence import (
 )
 from dircal._progress import Progress
 from dircal.inference._chosen_measure import ChosenMeasure
-from dircal.inference._drawn_sums import SummedMeasure, moments_of_difference, resample
+from dircal.inference._drawn_sums import Source, SummedMeasure, moments_of_difference, resample
 from dircal.inference._draws import Draws, OtherDraws
 from dircal.metrics import IntervalRule, Predictions
 
@@ -51,6 +51,7 @@ def draw_together(
     values: Sequence[Sequence[float]],
     n_resamples: int,
     rng: np.random.Generator,
+    source: Source = "draws",
 ) -> list[list[Draws]]:
     """Draws of every measure for each of ``several`` predictions, all of the same rows.
 
@@ -68,7 +69,7 @@ def draw_together(
             else:
                 summed.append(SummedMeasure(i, j, measure.record.interval, sums, values[i][j]))
     if summed:
-        for which, draws in resample(summed, several, n_resamples, seed):
+        for which, draws in resample(summed, several, n_resamples, seed, source):
             drawn[which.predictions][which.measure] = draws
     return [[draws for draws in row if draws is not None] for row in drawn]
 
