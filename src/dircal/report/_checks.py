@@ -79,12 +79,13 @@ def check(
     )
     names = ", ".join(call(one.name) for one in worse_off[:_NAMED])
     names += f" and {len(worse_off) - _NAMED} more" if len(worse_off) > _NAMED else ""
+    told = f"less often: {names}" if worse_off else "no recall falls noticeably"
     found.append(
         Check(
             "No class is recognised less often",
             None,
             not worse_off if has_grounds else None,
-            f"less often: {names}" if worse_off else "no recall falls noticeably",
+            told if has_grounds else "",
         )
     )
     return found
