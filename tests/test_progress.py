@@ -1,12 +1,15 @@
 """The line of progress: on a terminal only, and only when it takes long."""
 
 import io
+import re
 import sys
 
 import pytest
 
-from dircal import _progress
-from dircal._progress import Progress
+from dircal import CalibratorCV, DirichletCalibrator, _progress
+from dircal._core.optim.newton import WATCHER
+from dircal._core.optim.steps import NewtonCholesky
+from dircal._progress import Progress, watch_steps
 
 
 class Terminal(io.StringIO):
@@ -56,3 +59,46 @@ def test_no_stream_at_all(monkeypatch, clock, capfd):
         clock.now += 10
         progress.advance(5)
     assert capfd.readouterr() == ("", "")
+
+
+def test_fits_count_their_steps(monkeypatch, clock, make_problem):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    minimise_slowly(monkeypatch, clock)
+    problem = make_problem(0, n=200)
+    DirichletCalibrator(penalty="l2").fit(problem.proba, problem.y)
+    assert re.search(r"\rFitting: \d+ of about 12 steps \(\d+%\), \d+ s each", stream.getvalue())
+    assert WATCHER.get() is None
+    # A search counts its fits, and a short fit stays silent.
+    stream.truncate(0)
+    CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 0.1, 0.01]}, cv=2).fit(
+        problem.proba, problem.y
+    )
+    assert "Fitting" not in stream.getvalue()
+    assert "Choosing: 1 of 6 fits" in stream.getvalue()
+
+
+def minimise_slowly(monkeypatch, clock):
+    step = NewtonCholesky.newton_step
+
+    def slow(self, point):
+        clock.now += 5.0
+        return step(self, point)
+
+    monkeypatch.setattr(NewtonCholesky, "newton_step", slow)
+
+
+def test_more_steps_than_usual(monkeypatch, clock):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with watch_steps(3):
+        for _ in range(5):
+            clock.now += 4.0
+            WATCHER.get()(1)
+    assert "Fitting: 5 of about 6 steps (83%), 4 s each, about 4 s left" in stream.getvalue()
+
+
+def test_whoever_stops_a_fit_stops_the_watching():
+    with pytest.raises(KeyboardInterrupt), watch_steps(3):
+        raise KeyboardInterrupt
+    assert WATCHER.get() is None

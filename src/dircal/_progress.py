@@ -3,10 +3,14 @@
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TextIO
 
-__all__ = ["Progress"]
+from dircal._core.optim.newton import WATCHER
+
+__all__ = ["Progress", "watch_steps"]
 
 # Work that ends sooner shows nothing, and the line changes no more often than this.
 _PATIENCE = 2.0
@@ -17,11 +21,13 @@ class Progress:
     """Counts what is done; on a terminal it says so, with the rate and the time left.
 
     Use it as a context and call `advance`. It writes to the standard error of a terminal after
-    two seconds, and nothing anywhere else.
+    two seconds, and nothing anywhere else. ``about`` stands before a total that is not known, and
+    grows where more is done.
     """
 
-    def __init__(self, what: str, total: int, unit: str) -> None:
+    def __init__(self, what: str, total: int, unit: str, *, about: str = "") -> None:
         self._what = what
+        self._about = about
         self._total = total
         self._unit = unit
         self._done = 0
@@ -50,17 +56,38 @@ class Progress:
         if self._stream is None or now - self._shown < _EVERY:
             return
         self._shown = now
+        if self._about:
+            self._total = max(self._total, self._done + 1)
         rate = self._done / (now - self._start)
         left = (self._total - self._done) / rate if rate > 0 else float("inf")
         line = (
-            f"{self._what}: {self._done:,} of {self._total:,} {self._unit} "
-            f"({self._done / self._total:.0%}), {rate:,.0f} a second, {_duration(left)} left"
+            f"{self._what}: {self._done:,} of {self._about}{self._total:,} {self._unit} "
+            f"({self._done / self._total:.0%}), {_speed(rate)}, {self._about}{_duration(left)} left"
         )
         # A line that is folded could not be written over.
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
+
+
+@contextmanager
+def watch_steps(usual: int) -> Iterator[None]:
+    """Show how far a fit is, by Newton steps, of which there are ``usual`` ones or so."""
+    if usual == 0 or WATCHER.get() is not None:
+        # One that counts something else, or a fit within another, which counts all steps.
+        yield
+        return
+    with Progress("Fitting", usual, "steps", about="about ") as progress:
+        token = WATCHER.set(progress.advance)
+        try:
+            yield
+        finally:
+            WATCHER.reset(token)
+
+
+def _speed(rate: float) -> str:
+    return f"{rate:,.0f} a second" if rate >= 1 or rate <= 0 else f"{1 / rate:,.0f} s each"
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

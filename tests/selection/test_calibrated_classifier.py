@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, make_classification
@@ -470,9 +471,14 @@ def test_bad_rows(data):
 )
 def test_scikit_learn_has_nothing_to_complain_about(calibrator):
     model = CalibratedClassifier(GaussianNB(), calibrator)
+    # Before scikit-learn 1.7 the check did not let copies of a row fall into the same fold.
+    old = "check_sample_weight_equivalence_on_dense_data"
+    expected = {old: "folds by row number"} if sklearn.__version__ < "1.7" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(model, on_skip=None, on_fail=None)
+        results = check_estimator(
+            model, expected_failed_checks=expected, on_skip=None, on_fail=None
+        )
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) >= 40

@@ -219,7 +219,7 @@ BAD = {
         r"`calibrator` must be a calibrator of dircal; got the class Iso",
     ),
     "nothing": (None, r"`calibrator` must be a calibrator of dircal; got None"),
-    "a name": ("isotonic", r"got 'isotonic'\. Pass for example"),
+    "a name": ("logistic", r"got 'logistic'\. Pass for example"),
     "its own parameters": (HistogramCalibrator(n_bins=0), r"`n_bins` must be a whole number"),
     "its scale": (IsotonicCalibrator(input_scale="odds"), r"`input_scale` must be one of"),
 }

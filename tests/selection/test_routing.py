@@ -18,7 +18,6 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -28,6 +27,7 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     cross_validate,
 )
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -109,7 +109,7 @@ def model_of(estimator, **options):
         KNeighborsClassifier(20),
         make_pipeline(StandardScaler(), KNeighborsClassifier(20)),
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
-        VotingClassifier([("bayes", GaussianNB())], voting="soft"),
+        OneVsRestClassifier(GaussianNB()),
         TakesNothing(),
     ],
     ids=lambda one: type(one).__name__,

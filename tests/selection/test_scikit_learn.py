@@ -323,7 +323,7 @@ def test_one_temperature_leaves_the_order_alone(k, scheme):
         class_sep=2.0, random_state=42,
     )  # fmt: skip
     X_train, X_cal, y_train, y_cal = train_test_split(X, y, random_state=42)
-    logistic = LogisticRegression(C=np.inf, tol=1e-8, max_iter=500).fit(X_train, y_train)
+    logistic = LogisticRegression(C=1e9, tol=1e-8, max_iter=500).fit(X_train, y_train)
     model = CalibratedClassifier(FrozenEstimator(logistic), TemperatureScaling(), scheme=scheme)
     model.fit(X_cal, y_cal)
     assert [one.temperature_ > 0 for one in model.calibrators_] == [True]

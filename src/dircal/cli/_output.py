@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from dircal._files import (
 from dircal._terminal import OBEYED, printable
 
 __all__ = [
-    "busy",
     "check_output",
     "is_stdout",
     "make_console",
@@ -109,14 +108,6 @@ def _copy_to_stdout(file: Path) -> None:
         sys.stdout.buffer.flush()
     except KeyboardInterrupt as error:
         raise click.ClickException("Stopped; what was printed is cut off.") from error
-
-
-@contextmanager
-def busy(what: str) -> Iterator[None]:
-    """Show a person who is watching that work goes on which cannot say how far it is."""
-    console = make_console(stderr=True)
-    with console.status(what) if console.is_terminal else nullcontext():
-        yield
 
 
 def print_answer(as_json: bool, document: dict[str, Any], *lines: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -164,6 +164,9 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     choice_: str
     table_: dict[str, list[Any]]
     probability_of_harm_: float
+
+    # Of the five maps together: between 23 and 36 with 3 to 500 classes.
+    _usual_steps: ClassVar[int] = 33
 
     def __init__(
         self,

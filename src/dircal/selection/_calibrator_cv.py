@@ -3,7 +3,7 @@
 import numbers
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -129,6 +129,9 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     best_score_: float
     cv_results_: dict[str, Any]
     n_splits_: int
+
+    # Fits of the search are counted instead.
+    _usual_steps: ClassVar[int] = 0
 
     def __init__(
         self,

@@ -1,5 +1,7 @@
 import gzip
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -177,6 +179,53 @@ class TestOwnOutput:
         run("apply", "other.json", f"once.{kind}", "-o", f"both.{kind}")
         told = run("apply", "other.json", f"both.{kind}", "-o", f"c.{kind}", code=2).stderr
         assert "is calibrated by this map already" in told
+
+    @pytest.fixture
+    def attributes(self, monkeypatch):
+        """Attributes beside files, also where the system has none."""
+        kept = {}
+
+        def get(path, name):
+            status = Path(path).stat()
+            if (status.st_ino, name) not in kept:
+                raise OSError
+            return kept[status.st_ino, name]
+
+        def put(path, name, value):
+            kept[Path(path).stat().st_ino, name] = value
+
+        monkeypatch.setattr(os, "getxattr", get, raising=False)
+        monkeypatch.setattr(os, "setxattr", put, raising=False)
+        return kept
+
+    @pytest.mark.parametrize("kind", ["csv", "npy"])
+    def test_the_system_remembers_where_the_file_cannot(
+        self, run, fitted, animals, attributes, kind
+    ):
+        np.save("p.npy", animals[0])
+        run("apply", "map.json", f"p.{kind}", "-o", f"once.{kind}")
+        Path(f"once.{kind}").rename(f"moved.{kind}")
+        told = run("apply", "map.json", f"moved.{kind}", "-o", f"twice.{kind}", code=2).stderr
+        assert f"'moved.{kind}' is calibrated by this map already" in told
+        # Another map may follow; what the first has done is not forgotten.
+        run("fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "other.json")
+        run("apply", "other.json", f"moved.{kind}", "-o", f"both.{kind}")
+        told = run("apply", "other.json", f"both.{kind}", "-o", f"twice.{kind}", code=2).stderr
+        assert "is calibrated by this map already" in told
+
+    def test_a_file_that_was_written_again_is_another(self, run, fitted, write_csv, attributes):
+        run("apply", "map.json", "p.csv", "-o", "once.csv")
+        # The same file to the system, with its attributes.
+        with Path("once.csv").open("r+b") as file:
+            file.write(Path("p.csv").read_bytes())
+            file.truncate()
+        assert attributes
+        run("apply", "map.json", "once.csv", "-o", "twice.csv")
+
+    def test_attributes_that_are_none_of_ours(self, run, fitted, attributes):
+        for note in (b"", b"{", b"[]", b'{"maps": 1, "content": 2}'):
+            attributes[Path("p.csv").stat().st_ino, "user.dircal.calibrated"] = note
+            run("apply", "map.json", "p.csv", "-o", "o.csv", "--force")
 
     def test_columns_beside_their_scores(self, run, fitted):
         run("apply", "map.json", "p.csv", "-o", "once.csv", "--prefix", "cal_")

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import KFold
 
 import dircal
 from dircal import calibrators
@@ -226,3 +227,37 @@ def test_columns_in_another_order_are_told_once(run, write_csv, animals, command
     result = run(command, "p.csv", "--label", "y", "--columns", "x,y1,z", *output)
     assert result.stderr.count("fit another order of the columns") == 1
     assert "classes=['bee', 'cow', 'ant']" in result.stderr
+
+
+def test_it_says_what_to_expect_of_new_rows(run, write_csv, animals):
+    write_csv()
+    common = ["fit", "p.csv", "--label", "y", "--force", "-o", "m.json"]
+    told = run(*common).stdout
+    auto = dircal.load("m.json")
+    expected = auto.table_["log_loss"][auto.table_["calibrator"].index(auto.choice_)]
+    assert f"Log-loss of new rows: {expected:.4f} (what to expect by the evidence" in told
+    told = json.loads(run(*common, "--calibrator", "temperature", "--json").stdout)
+    proba, y = animals
+    folds = np.empty_like(proba)
+    for fitting, scoring in KFold(5, shuffle=True, random_state=0).split(proba):
+        map_ = dircal.TemperatureScaling().fit(proba[fitting], y[fitting])
+        folds[scoring] = map_.predict_proba(proba[scoring])
+    assert told["log_loss_new_rows"] == pytest.approx(dircal.metrics.log_loss(y, folds))
+    assert told["log_loss_new_rows_by"] == "folds"
+
+
+def test_folds_that_would_take_long_are_left_to_others(run, write_csv, monkeypatch):
+    write_csv()
+    monkeypatch.setattr("dircal.cli._out_of_fold._PATIENCE", 0.0)
+    common = ["fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "m.json"]
+    assert "Log-loss of new rows: not measured; dircal compare does" in run(*common).stdout
+
+
+def test_what_intervals_need_is_kept_if_wanted(run, write_csv, animals):
+    write_csv()
+    common = ["fit", "p.csv", "--label", "y", "--calibrator", "bayesian"]
+    run(*common, "-o", "small.json")
+    run(*common, "--uncertainty", "posterior", "-o", "large.json")
+    dircal.load("large.json").predict_interval(animals[0])
+    with pytest.raises(ValueError, match="--uncertainty posterior"):
+        dircal.load("small.json").predict_interval(animals[0])

@@ -8,7 +8,8 @@ The step itself comes from `steps`: by a Cholesky factorisation while the Hessia
 preconditioned conjugate gradients beyond.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -24,7 +25,18 @@ from dircal._core.optim.steps import (
 )
 from dircal._typing import FloatArray
 
-__all__ = ["Iteration", "Solution", "Status", "forms_hessian", "minimise", "with_history"]
+__all__ = [
+    "WATCHER",
+    "Iteration",
+    "Solution",
+    "Status",
+    "forms_hessian",
+    "minimise",
+    "with_history",
+]
+
+WATCHER: ContextVar[Callable[[int], None] | None] = ContextVar("WATCHER", default=None)
+"""Hears of every Newton step, in whichever of the solves of a fit it is."""
 
 # Parameters up to which the Hessian is formed: above some 25 classes its cost passes that of the
 # products of a whole conjugate-gradient solution.
@@ -124,6 +136,7 @@ def minimise(
     negligible = _NEGLIGIBLE_DECREASE / max(objective.total_weight, 100.0)
     known = separation is None or separation.is_finite
     history: list[Iteration] = []
+    watch = WATCHER.get()
 
     # 1. Look at the start.
     point, n_passes, n_long = steps.evaluate(start), 1, 0
@@ -138,6 +151,8 @@ def minimise(
         step, predicted = newton.step, newton.predicted_decrease
         n_passes += newton.n_passes
         history.append(Iteration(point.at.loss, predicted, 0.0, n_passes))
+        if watch is not None:
+            watch(1)
 
         # 3. Stop where there is none, unless it is a long step and may be one of endlessly many.
         enough = predicted <= tol or newton.decrease_after <= _FORETOLD * tol

@@ -15,6 +15,7 @@ from dircal.cli._output import (
     output_file,
     print_answer,
 )
+from dircal.cli._own_output import made_by, note_maps
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -59,7 +60,9 @@ def command(
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)
     with output_file(output, force=force) as temporary, unchanged(source.path):
-        count, names = _calibrate(calibrator, source, temporary, prefix, suffix)
+        count, names, marks = _calibrate(calibrator, source, temporary, prefix, suffix)
+    if not is_stdout(output):
+        note_maps(output, marks)
     document = {"output": output, "rows": count, "columns": names}
     line = f"{count:,} rows calibrated, written to {name_of_output(output)}."
     print_answer(as_json, document, line)
@@ -67,8 +70,8 @@ def command(
 
 def _calibrate(
     calibrator: Any, source: "PredictionsFile", target: Path, prefix: str, suffix: str
-) -> tuple[int, list[str]]:
-    """Write the calibrated file; gives the number of its rows and the names of the columns."""
+) -> tuple[int, list[str], dict[str, str]]:
+    """Write the calibrated file; gives how many rows, the names of the columns, and the marks."""
     from dircal._progress import Progress
     from dircal.cli._selection import columns_of_map
     from dircal.cli._source import open_file
@@ -81,7 +84,8 @@ def _calibrate(
         names = [table.names[i] for i in columns]
         added = _added_names(table, names, prefix, suffix)
         mark = hashlib.sha256(to_bytes(calibrator)).hexdigest()[:16]
-        if mark in (table.marks.get(name) for name in table.names_to_add(names)):
+        marks = {**made_by(source.path), **table.marks}
+        if mark in (marks.get(name) for name in table.names_to_add(names)):
             raise _calibrated_already(source)
         rows = _Rows(calibrator, source, names, _scores_beside(table, columns, calibrator))
         with Progress("Calibrating", table.size, table.unit) as progress:
@@ -89,7 +93,9 @@ def _calibrate(
             table.rewrite(target, change)
         if table.unit == "rows" and rows.count != table.size:
             raise changed(source.path)
-    return rows.count, added or names
+        if rows.changed:
+            marks |= dict.fromkeys(added or table.names_to_add(names), mark)
+    return rows.count, added or names, marks
 
 
 class _Rows:
@@ -105,6 +111,7 @@ class _Rows:
         import numpy as np
 
         self.count = 0
+        self.changed = False
         self._beside = beside
         self._calibrator = calibrator
         self._source = source
@@ -132,23 +139,27 @@ class _Rows:
                 check_values(scores, None, self._calibrator.input_scale, arguments)
             raise
         self.count += len(proba)
-        return self._in_columns(proba)
+        result = self._in_columns(proba)
+        self.changed = self.changed or not _nearly_equal(result, scores)
+        return result
 
     def _in_columns(self, proba: Any) -> Any:
         return proba if self._is_sorted else proba[:, self._order]
 
     def _refuse_own_output(self, scores: Any, beside: Any) -> None:
         """The scores that the map was made for stand beside what is to be calibrated."""
-        import numpy as np
-
         try:
             proba = self._in_columns(self._calibrator.predict_proba(beside))
         except ValueError:
             return
-        if np.allclose(proba, scores, _ROUNDING, 0) and not np.allclose(
-            beside, scores, _ROUNDING, 0
-        ):
+        if _nearly_equal(proba, scores) and not _nearly_equal(beside, scores):
             raise _calibrated_already(self._source)
+
+
+def _nearly_equal(first: Any, second: Any) -> bool:
+    import numpy as np
+
+    return first.shape == second.shape and np.allclose(first, second, _ROUNDING, 0)
 
 
 def _scores_beside(table: "AbstractTable", columns: list[int], calibrator: Any) -> list[int] | None:
@@ -169,7 +180,8 @@ def _calibrated_already(source: "PredictionsFile") -> ValueError:
     return ValueError(
         f"{str(source.path)!r} is calibrated by this map already ({columns}), and would be twice. "
         "Apply the map to the scores of the classifier; if these are new ones, drop the note "
-        "'dircal.calibrated' from the metadata of a Parquet file, the comment of an NPZ file."
+        "'dircal.calibrated' from the metadata of a Parquet file, the comment of an NPZ file, or "
+        "the attributes of another file, which a copy does not have."
     )
 
 

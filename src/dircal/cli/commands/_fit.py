@@ -1,5 +1,7 @@
 """``dircal fit``: from a file of predictions with labels to a map."""
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -7,9 +9,10 @@ import click
 
 from dircal.cli._calibrators import NAMES, check_name, check_settings, make_calibrator
 from dircal.cli._options import common_options, output_options, predictions_options, weights_option
-from dircal.cli._output import busy, name_of_output, output_file, print_answer
+from dircal.cli._output import name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
+    from dircal.cli._out_of_fold import NewRowsLoss
     from dircal.cli._predictions_file import FileRows
     from dircal.cli._source import PredictionsFile
 
@@ -66,29 +69,45 @@ def command(
     from dircal.cli._predictions_file import read_rows
 
     rows = read_rows(source)
-    with busy(f"Fitting {len(rows.labels):,} rows"):
-        fitted = _fit(source, rows, calibrator, options)
-        losses = _losses(source, rows, fitted)
+    fitted, seconds = _fit(source, rows, calibrator, options)
+    losses = _losses(source, rows, fitted, seconds)
     with output_file(output, force=force) as temporary:
         dircal.save(fitted, temporary, uncertainty=uncertainty)
     lines = _sentences(rows, fitted, losses, output)
     print_answer(as_json, _document(rows, fitted, losses, output), *lines)
 
 
-def _fit(source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[str, ...]) -> Any:
+def _fit(
+    source: "PredictionsFile", rows: "FileRows", name: str, options: tuple[str, ...]
+) -> tuple[Any, float]:
+    """The fitted calibrator, and the seconds that it took."""
     import numpy as np
 
     classes = rows.classes.tolist()
     calibrator = make_calibrator(name, source.scale, rows, classes=classes, options=options)
+    began = time.perf_counter()
     calibrator.fit(rows.scores, rows.labels, rows.weights)
+    seconds = time.perf_counter() - began
     if not rows.is_array:
         # What a data frame would have told: `apply` finds the columns by it.
         calibrator.feature_names_in_ = np.array(rows.columns, dtype=object)
-    return calibrator
+    return calibrator, seconds
 
 
-def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[float, float] | None:
-    """Mean log-loss of the fitting rows before and after; None for a single column."""
+@dataclass(frozen=True)
+class _Losses:
+    """Mean log-loss of the fitting rows before and after, and what to expect of new ones."""
+
+    before: float
+    after: float
+    new_rows: "NewRowsLoss | None"
+
+
+def _losses(
+    source: "PredictionsFile", rows: "FileRows", fitted: Any, seconds: float
+) -> _Losses | None:
+    """None for a single column."""
+    from dircal.cli._out_of_fold import loss_on_new_rows
     from dircal.metrics import RECORDS
 
     if len(rows.columns) == 1:
@@ -96,7 +115,8 @@ def _losses(source: "PredictionsFile", rows: "FileRows", fitted: Any) -> tuple[f
     before = rows.predictions(source.scale, judged=True)
     after = before.with_probabilities(fitted.predict_proba(rows.scores))
     loss = RECORDS["log_loss"]
-    return loss.of(before).value(before), loss.of(after).value(after)
+    new = loss_on_new_rows(fitted, rows.scores, before, rows.labels, rows.weights, seconds)
+    return _Losses(loss.of(before).value(before), loss.of(after).value(after), new)
 
 
 def _name_of(fitted: Any) -> str:
@@ -108,13 +128,18 @@ def _name_of(fitted: Any) -> str:
     return name if held is None else f"{name} of {type(held).__name__}"
 
 
-def _sentences(
-    rows: "FileRows", fitted: Any, losses: tuple[float, float] | None, output: Path
-) -> list[str]:
+def _sentences(rows: "FileRows", fitted: Any, losses: _Losses | None, output: Path) -> list[str]:
     n, k = len(rows.labels), len(fitted.classes_)
     lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(rows)]
     if losses is not None:
-        lines.append(f"Log-loss of these rows: {losses[0]:.4f} before, {losses[1]:.4f} after.")
+        lines.append(
+            f"Log-loss of these rows: {losses.before:.4f} before, {losses.after:.4f} after."
+        )
+        lines.append(
+            "Log-loss of new rows: not measured; dircal compare does, in folds."
+            if losses.new_rows is None
+            else losses.new_rows.sentence()
+        )
     return [*lines, f"Written to {name_of_output(output)}."]
 
 
@@ -129,9 +154,9 @@ def _columns(rows: "FileRows") -> str:
 
 
 def _document(
-    rows: "FileRows", fitted: Any, losses: tuple[float, float] | None, output: Path
+    rows: "FileRows", fitted: Any, losses: _Losses | None, output: Path
 ) -> dict[str, Any]:
-    before, after = losses or (None, None)
+    new = None if losses is None else losses.new_rows
     return {
         "output": output,
         "calibrator": type(fitted).__name__,
@@ -140,6 +165,8 @@ def _document(
         "classes": fitted.classes_,
         "columns": rows.columns,
         "column_classes": rows.classes[-len(rows.columns) :],
-        "log_loss_before": before,
-        "log_loss_after": after,
+        "log_loss_before": None if losses is None else losses.before,
+        "log_loss_after": None if losses is None else losses.after,
+        "log_loss_new_rows": None if new is None else new.value,
+        "log_loss_new_rows_by": None if new is None else new.source,
     }
