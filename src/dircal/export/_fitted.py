@@ -53,6 +53,12 @@ def check_fitted(calibrator: Any) -> Fitted:
             "Pass for example DirichletCalibrator().fit(X, y)."
         )
     check_is_fitted(calibrator)
+    if len(getattr(calibrator, "groups_", ())):
+        raise ValueError(
+            f"`calibrator` has a map for each of {len(calibrator.groups_)} groups, and an export "
+            "holds one. Export calibrator.calibrator_of(group) for each group, and "
+            "calibrator.calibrator_of(None) for new ones; the caller chooses by the group of a row."
+        )
     name = type(calibrator).__name__
     # A single column is that of the positive class, whose label comes last.
     columns = calibrator.column_classes_[-calibrator.n_features_in_ :]

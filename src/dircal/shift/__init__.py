@@ -2,9 +2,16 @@
 
 from dircal.shift._alarm import Alarm as Alarm
 from dircal.shift._calibration_monitor import CalibrationMonitor
+from dircal.shift._grouped_calibrator import GroupedCalibrator
 from dircal.shift._label_shift import LabelShift as LabelShift
 from dircal.shift._prior_shift import PriorShift
 from dircal.shift._recalibrate import recalibrate
 from dircal.shift._recalibrated import RecalibratedCalibrator
 
-__all__ = ["CalibrationMonitor", "PriorShift", "RecalibratedCalibrator", "recalibrate"]
+__all__ = [
+    "CalibrationMonitor",
+    "GroupedCalibrator",
+    "PriorShift",
+    "RecalibratedCalibrator",
+    "recalibrate",
+]

@@ -1,0 +1,223 @@
+r"""A map for each group, as random effects around a common map.
+
+With s the log-probabilities of the common map, less their mean in a row, group g has logits
+
+.. math:: s + \delta_g c_g s + V_g c_g s + b_g,
+
+where :math:`c_g` makes scores of a group that hardly differ as wide as one. A priori all these
+entries are normal around zero, with one precision for the slopes :math:`\delta`, one for the
+matrices V, which with many classes are diagonal, and one for the intercepts b. The precisions are
+those of the largest evidence of all groups together (empirical Bayes; MacKay, 1992): with
+:math:`\gamma` the effective parameters of a kind in all groups and :math:`\theta` their values,
+
+.. math:: \alpha = (\gamma + 2a) / (\|\theta\|^2 + 2a / \alpha^0),
+
+where a gamma prior with its mode at :math:`\alpha^0` counts like 2a parameters. Groups that differ
+by no more than chance get precisions so large that nothing is left of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dircal._core.data.simplex import log_softmax
+from dircal._typing import FloatArray, IntArray
+
+__all__ = ["GroupEffects", "fit_random_effects"]
+
+# Precisions that are expected of slopes, matrices and intercepts: entries within a fifth, within a
+# fifth over the number of those that act on a logit, and within a third.
+_SLOPE, _MATRIX, _INTERCEPT = 25.0, 25.0, 9.0
+# With more classes matrices are diagonal.
+_MOST_CLASSES_OF_A_MATRIX = 8
+# The expectation counts like one parameter.
+_PRIOR_PARAMETERS = 1.0
+_LARGEST_PRECISION = 1e8
+_ROUNDS = 30
+# Precisions have converged when no logarithm changes by more than this.
+_TOLERANCE = 1e-2
+_NEWTON_STEPS = 8
+_JACOBIAN_ELEMENTS = 2**20
+# Scores that differ by less than this, squared, do not differ.
+_LEAST_VARIANCE = 1e-4
+_HALVINGS = 20
+# A group stands at its optimum when a Newton step promises less than this, in nats.
+_PROMISE = 1e-8
+
+
+@dataclass(frozen=True)
+class GroupEffects:
+    """Maps [W | b] (g, k, k + 1) of groups, precisions (3,) and effective parameters (3,).
+
+    The maps act on log-probabilities less their mean in a row. ``log_evidence`` (g,) is that of the
+    labels of each group, by Laplace's approximation.
+    """
+
+    weights: FloatArray
+    log_evidence: FloatArray
+    precisions: FloatArray
+    effective_dof: FloatArray
+
+
+@dataclass(frozen=True)
+class _Structure:
+    """Parameters of a group: a slope, entries of a matrix, and intercepts."""
+
+    n_classes: int
+
+    @property
+    def is_full(self) -> bool:
+        return self.n_classes <= _MOST_CLASSES_OF_A_MATRIX
+
+    @property
+    def kind(self) -> IntArray:
+        """Slope, matrix or intercept, by parameter."""
+        k = self.n_classes
+        return np.repeat([0, 1, 2], [1, k * k if self.is_full else k, k])
+
+    @property
+    def mode(self) -> FloatArray:
+        """Precisions that are expected."""
+        width = self.n_classes if self.is_full else 1
+        return np.array([_SLOPE, width * _MATRIX, _INTERCEPT])
+
+    def weights(self, params: FloatArray, scale: float) -> FloatArray:
+        """[W | b] (k, k + 1) of scores that effects see times ``scale``."""
+        k = self.n_classes
+        inner = params[1:-k]
+        matrix = params[0] * np.eye(k) + (inner.reshape(k, k) if self.is_full else np.diag(inner))
+        return np.column_stack([np.eye(k) + scale * matrix, params[-k:]])
+
+    def pull(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
+        """The sum over rows of the Jacobian of the logits, transposed, times residuals (k, m)."""
+        if self.is_full:
+            matrix = (residual @ scores.T).ravel()
+        else:
+            matrix = np.einsum("jm,jm->j", residual, scores)
+        return np.concatenate([[np.vdot(residual, scores)], matrix, residual.sum(axis=1)])
+
+    def jacobian(self, scores: FloatArray) -> FloatArray:
+        """Of the logits of rows, (k, m, p)."""
+        k, m = scores.shape
+        found = np.zeros((k, m, len(self.kind)))
+        found[:, :, 0] = scores
+        for j in range(k):
+            if self.is_full:
+                found[j, :, 1 + j * k : 1 + (j + 1) * k] = scores.T
+            else:
+                found[j, :, 1 + j] = scores[j]
+            found[j, :, j - k] = 1.0
+        return found
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Scores (k, m), labels (m,) and weights (m,) of one group."""
+
+    structure: _Structure
+    scores: FloatArray
+    labels: IntArray
+    weight: FloatArray
+
+    @cached_property
+    def scale(self) -> float:
+        """By which effects see scores: those within a row are at least so wide."""
+        variance = np.average(self.scores.var(axis=0), weights=self.weight)
+        return max(1.0, float(1.0 / np.sqrt(max(variance, _LEAST_VARIANCE))))
+
+    def loss(self, params: FloatArray) -> float:
+        """The summed loss."""
+        picked = self._log_proba(params)[self.labels, np.arange(len(self.labels))]
+        return -float(self.weight @ picked)
+
+    def _log_proba(self, params: FloatArray) -> FloatArray:
+        weights = self.structure.weights(params, self.scale)
+        return log_softmax(weights[:, :-1] @ self.scores + weights[:, -1:])
+
+    def derivatives(self, params: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradient (p,) and Hessian (p, p) of the summed loss."""
+        proba = np.exp(self._log_proba(params))
+        residual = proba.copy()
+        residual[self.labels, np.arange(len(self.labels))] -= 1.0
+        gradient = self.structure.pull(residual * self.weight, self.scale * self.scores)
+        n_params = len(gradient)
+        hessian = np.zeros((n_params, n_params))
+        # Some rows at a time: a Jacobian has k (k + 1) numbers for each.
+        step = max(64, _JACOBIAN_ELEMENTS // (len(proba) * n_params))
+        for start in range(0, len(self.labels), step):
+            part = slice(start, start + step)
+            jacobian = self.structure.jacobian(self.scale * self.scores[:, part])
+            weighted = proba[:, part, None] * jacobian
+            mean = weighted.sum(axis=0)
+            root = np.sqrt(self.weight[part])[:, None]
+            flat = (jacobian * root).reshape(-1, n_params)
+            hessian += flat.T @ (weighted * root).reshape(-1, n_params)
+            hessian -= (mean * root).T @ (mean * root)
+        return gradient, hessian
+
+
+def fit_random_effects(
+    scores: FloatArray, labels: IntArray, weight: FloatArray, starts: Sequence[int]
+) -> GroupEffects:
+    """Of rows (k, n) that are sorted by group; ``starts`` are the first rows of the groups.
+
+    Scores are log-probabilities less their mean in a row.
+    """
+    structure = _Structure(len(scores))
+    ends = [*starts[1:], len(labels)]
+    groups = [
+        _Rows(structure, scores[:, a:b], labels[a:b], weight[a:b])
+        for a, b in zip(starts, ends, strict=True)
+    ]
+    kind, mode = structure.kind, structure.mode
+    params, log_evidence = np.zeros((len(groups), len(kind))), np.zeros(len(groups))
+    precisions = mode.copy()
+    for _ in range(_ROUNDS):
+        spread = np.zeros(3)
+        for i, rows in enumerate(groups):
+            params[i], variances, log_evidence[i] = _optimum(rows, params[i], precisions[kind])
+            spread += np.bincount(kind, variances, 3)
+        dof = len(groups) * np.bincount(kind) - precisions * spread
+        squares = np.bincount(kind, (params**2).sum(axis=0))
+        last = precisions
+        precisions = (dof + _PRIOR_PARAMETERS) / (squares + _PRIOR_PARAMETERS / mode)
+        precisions = np.minimum(precisions, _LARGEST_PRECISION)
+        if np.abs(np.log(precisions / last)).max() <= _TOLERANCE:
+            break
+    pairs = zip(params, groups, strict=True)
+    weights = np.array([structure.weights(one, rows.scale) for one, rows in pairs])
+    return GroupEffects(weights, log_evidence, last, dof)
+
+
+def _optimum(
+    rows: _Rows, params: FloatArray, precision: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """The most probable parameters of a group from those before, their variances, the evidence."""
+
+    def objective(at: FloatArray) -> float:
+        return rows.loss(at) + 0.5 * float(precision @ at**2)
+
+    value = objective(params)
+    for _ in range(_NEWTON_STEPS):
+        gradient, hessian = rows.derivatives(params)
+        hessian[np.diag_indices_from(hessian)] += precision
+        step: FloatArray = np.linalg.solve(hessian, gradient + precision * params).astype(float)
+        promise = 0.5 * float(step @ (gradient + precision * params))
+        if promise <= _PROMISE:
+            break
+        for _ in range(_HALVINGS):
+            moved = params - step
+            if (found := objective(moved)) <= value:
+                params, value = moved, found
+                break
+            step = 0.5 * step
+        else:
+            break
+    _, hessian = rows.derivatives(params)
+    hessian[np.diag_indices_from(hessian)] += precision
+    variances = np.linalg.inv(hessian).diagonal().astype(np.float64)
+    log_determinant = float(np.linalg.slogdet(hessian)[1])
+    log_evidence = -value + 0.5 * (float(np.log(precision).sum()) - log_determinant)
+    return params, variances, log_evidence

@@ -1,0 +1,121 @@
+"""One map for each group: random effects around a common map, or a map of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from dircal._core.bayes.models import MODELS
+from dircal._core.data.simplex import TINY
+from dircal._core.shift.random_effects import GroupEffects, fit_random_effects
+from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray
+from dircal.calibrators import AbstractCalibrator, TemperatureScaling
+from dircal.maps import Affine, CalibrationMap, LogProbability, Scale, Softmax, mean_of_maps
+from dircal.selection import AutoCalibrator
+from dircal.shift._stream_rows import check_one_each
+from dircal.validation import LabelledScores
+
+__all__ = ["GroupMaps", "fit_group_maps", "split_groups"]
+
+# Groups with fewer rows have no map of their own: it would be a guess.
+_ROWS_OF_A_FRESH_MAP = 30
+# Maps that are twenty times less probable than the best have no part (Occam's window).
+_WINDOW = 20.0
+KINDS = ("slopes", "matrices", "intercepts")
+
+
+@dataclass(frozen=True)
+class GroupMaps:
+    """A map for each group, and what all groups have learned together."""
+
+    maps: list[CalibrationMap]
+    precisions: dict[str, float]
+    effective_parameters: dict[str, float]
+
+
+def fit_group_maps(
+    common: AbstractCalibrator, data: LabelledScores, codes: IntArray, input_scale: InputScale
+) -> GroupMaps:
+    """Of groups 0, 1, … in ``codes`` (n,), each of which has rows."""
+    order = np.argsort(codes, kind="stable")
+    rows = data.take(order)
+    starts = np.searchsorted(codes[order], np.arange(int(codes.max()) + 1)).tolist()
+    temperature = TemperatureScaling(input_scale=input_scale)._fit_checked(data)
+    temperature._let_go_of_rows()
+    # A common map that bends or mixes may have lost what some groups would need.
+    found = [_effects(base, rows, starts) for base in (common, temperature)]
+    best = int(np.argmax([effects.log_evidence.sum() for effects in found]))
+    base, effects = (common, temperature)[best], found[best]
+    ends = [*starts[1:], len(codes)]
+    maps = []
+    for i, (first, end) in enumerate(zip(starts, ends, strict=True)):
+        moved = _moved(base.map_, effects.weights[i])
+        own = rows.take(np.arange(first, end))
+        maps.append(_with_fresh(moved, float(effects.log_evidence[i]), own, input_scale))
+    return GroupMaps(
+        maps,
+        dict(zip(KINDS, effects.precisions.tolist(), strict=True)),
+        dict(zip(KINDS, effects.effective_dof.tolist(), strict=True)),
+    )
+
+
+def _effects(base: AbstractCalibrator, rows: LabelledScores, starts: Sequence[int]) -> GroupEffects:
+    scores = np.log(np.maximum(base._predict_checked(rows), TINY)).T
+    scores = np.ascontiguousarray(scores - scores.mean(axis=0))
+    weight = np.ones(len(rows.labels)) if rows.sample_weight is None else rows.sample_weight
+    return fit_random_effects(scores, rows.labels.astype(np.intp), weight, starts)
+
+
+def _moved(base: CalibrationMap, weights: FloatArray) -> CalibrationMap:
+    """The base, and after it [W | b] of its log-probabilities less their mean."""
+    matrix = weights[:, :-1] - weights[:, :-1].mean(axis=1, keepdims=True)
+    return base.then(LogProbability(), Affine(matrix, weights[:, -1]), Softmax())
+
+
+def _with_fresh(
+    moved: CalibrationMap, log_evidence: float, own: LabelledScores, input_scale: InputScale
+) -> CalibrationMap:
+    """Its mean with a map of the rows of the group alone, by their evidence."""
+    n_rows = len(own.labels) if own.sample_weight is None else float(own.sample_weight.sum())
+    if n_rows < _ROWS_OF_A_FRESH_MAP:
+        return moved
+    fresh = AutoCalibrator(input_scale=input_scale)._fit_checked(own)
+    fresh._let_go_of_rows()
+    prior = np.array([MODELS[name] for name in fresh.table_["calibrator"]])
+    of_fresh = np.logaddexp.reduce(fresh.table_["log_evidence"] + np.log(prior / prior.sum()))
+    ahead = float(np.clip(log_evidence - of_fresh, -500.0, 500.0))
+    if ahead > np.log(_WINDOW):
+        return moved
+    if ahead < -np.log(_WINDOW):
+        return fresh.map_
+    weight = float(1.0 / (1.0 + np.exp(-ahead)))
+    return mean_of_maps([moved.then(Scale(weight)), fresh.map_.then(Scale(1.0 - weight))])
+
+
+def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:
+    """Scores without the column of groups, where one is named, and the group of each row."""
+    if isinstance(groups, str):
+        if not nw.dependencies.is_into_dataframe(X):
+            raise ValueError(
+                f"`groups` is {groups!r}, but `X` is no data frame that could have a column of "
+                "that name. Pass an array with the group of each row."
+            )
+        frame = nw.from_native(X, eager_only=True)
+        if groups not in frame.columns:
+            raise ValueError(
+                f"`groups` is {groups!r}, and `X` has no such column; it has {frame.columns[:6]}. "
+                "Name one of them, or pass an array."
+            )
+        values: npt.NDArray[Any] = frame[groups].to_numpy()
+        return frame.drop(groups).to_native(), _as_list(values, len(values))
+    n_rows = len(X) if hasattr(X, "__len__") else 0
+    return X, _as_list(groups, n_rows)
+
+
+def _as_list(groups: ArrayLike, n_rows: int) -> list[Any]:
+    found = check_one_each("groups", groups, n_rows)
+    assert found is not None
+    return found

@@ -1,0 +1,139 @@
+"""One map for each group: better than one for all, and never a guess."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+
+import dircal
+from dircal import AutoCalibrator, TemperatureScaling
+from dircal.export import to_python
+from dircal.metrics import log_loss
+from dircal.shift import GroupedCalibrator
+
+
+def world(seed, sizes, spread, k=3):
+    """Groups that differ in slope and intercepts, by so much."""
+    rng = np.random.default_rng(seed)
+    slopes = np.exp(rng.normal(scale=spread, size=len(sizes)))
+    intercepts = rng.normal(scale=spread, size=(len(sizes), k))
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    q = rng.dirichlet(np.ones(k), len(groups))
+    truth = softmax(slopes[groups, None] * np.log(q) + intercepts[groups], axis=1)
+    y = (truth.cumsum(axis=1) > rng.random((len(groups), 1))).argmax(axis=1)
+    return q, y, groups, truth
+
+
+def losses(q, y, groups, test):
+    fit, grouped = ~test, GroupedCalibrator(TemperatureScaling())
+    grouped.fit(q[fit], y[fit], groups=groups[fit])
+    common = log_loss(y[test], grouped.calibrator_.predict_proba(q[test]))
+    apart = np.empty((test.sum(), q.shape[1]))
+    for group in np.unique(groups):
+        own = AutoCalibrator(classes=[0, 1, 2]).fit(
+            q[fit & (groups == group)], y[fit & (groups == group)]
+        )
+        apart[groups[test] == group] = own.predict_proba(q[test & (groups == group)])
+    together = log_loss(y[test], grouped.predict_proba(q[test], groups=groups[test]))
+    return together, common, log_loss(y[test], apart)
+
+
+def test_better_than_one_map_and_than_separate_maps():
+    q, y, groups, _ = world(0, [120] * 15, 0.4)
+    test = np.random.default_rng(1).random(len(y)) < 0.5
+    together, common, apart = losses(q, y, groups, test)
+    assert together < common
+    assert together < apart
+
+
+def test_groups_that_do_not_differ_get_the_common_map():
+    q, y, groups, _ = world(2, [25] * 40, 0.0)
+    grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=groups)
+    common = grouped.calibrator_.predict_proba(q)
+    assert np.abs(grouped.predict_proba(q, groups=groups) - common).mean() < 0.02
+
+
+def test_groups_of_five_rows_are_safe_and_large_ones_go_their_way():
+    q, y, groups, truth = world(3, [5] * 20 + [2000], 0.5)
+    grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=groups)
+    proba = grouped.predict_proba(q, groups=groups)
+    large = groups == 20
+    assert np.abs(proba[large] - truth[large]).mean() < 0.03
+    assert log_loss(y[~large], proba[~large]) < log_loss(y[~large], q[~large]) + 0.02
+
+
+def test_new_groups_and_no_groups_get_the_common_map():
+    q, y, groups, _ = world(4, [50] * 4, 0.5)
+    names = np.array(["a", "b", "c", "d"])[groups]
+    grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=names)
+    common = grouped.calibrator_.predict_proba(q)
+    assert_array_equal(grouped.predict_proba(q), common)
+    assert_array_equal(grouped.predict_proba(q, groups=["new"] * 200), common)
+    assert_array_equal(grouped.groups_, ["a", "b", "c", "d"])
+    assert set(grouped.precisions_) == {"slopes", "matrices", "intercepts"}
+    alone = GroupedCalibrator(TemperatureScaling()).fit(q, y)
+    assert_array_equal(alone.predict_proba(q), common)
+    assert_array_equal(grouped.predict(q), common.argmax(axis=1))
+
+
+def test_a_column_of_a_frame_names_the_groups():
+    q, y, groups, _ = world(5, [60, 60], 0.5)
+    frame = pd.DataFrame(q, columns=["0", "1", "2"])
+    with_sites = frame.assign(site=np.array(["n", "s"])[groups])
+    by_name = GroupedCalibrator(TemperatureScaling()).fit(with_sites, y, groups="site")
+    expected = by_name.predict_proba(frame, groups=with_sites["site"])
+    assert_array_equal(by_name.predict_proba(with_sites, groups="site"), expected)
+    turned = with_sites[["2", "site", "0", "1"]]
+    assert_allclose(by_name.predict_proba(turned, groups="site"), expected, rtol=1e-12)
+
+
+def test_files_and_exports(tmp_path):
+    q, y, groups, _ = world(6, [60, 300, 5], 0.5)
+    grouped = GroupedCalibrator(AutoCalibrator()).fit(q, y, groups=groups)
+    expected = grouped.predict_proba(q, groups=groups)
+    dircal.save(grouped, tmp_path / "map.json")
+    loaded = dircal.load(tmp_path / "map.json")
+    assert_array_equal(loaded.predict_proba(q, groups=groups), expected)
+    with pytest.raises(ValueError, match=r"a map for each of 3 groups.*calibrator_of\(group\)"):
+        to_python(grouped)
+    for group in range(3):
+        module = {}
+        exec(to_python(grouped.calibrator_of(group)), module)
+        rows = groups == group
+        found = module["predict_proba"](q[rows][:5].tolist())
+        assert_allclose(found, expected[rows][:5], atol=1e-9)
+    new = grouped.calibrator_of(None)
+    assert_array_equal(new.predict_proba(q), grouped.predict_proba(q))
+    dircal.save(new, tmp_path / "new.json")
+
+
+def test_weights_count_as_rows():
+    q, y, groups, _ = world(7, [20, 50], 0.5)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = GroupedCalibrator(TemperatureScaling()).fit(q, y, weight, groups=groups)
+    again = np.repeat(np.arange(len(y)), weight)
+    repeated = GroupedCalibrator(TemperatureScaling()).fit(q[again], y[again], groups=groups[again])
+    found = weighted.predict_proba(q, groups=groups)
+    assert_allclose(found, repeated.predict_proba(q, groups=groups), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a"] * 3, "`groups` has 3 entries, but there are 40 rows"),
+        ([None] * 40, "`groups` must hold texts or numbers"),
+        ("site", "`groups` is 'site', but `X` is no data frame"),
+    ],
+)
+def test_bad_groups(groups, message):
+    q, y, _, _ = world(8, [40], 0.5)
+    with pytest.raises(ValueError, match=message):
+        GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=groups)
+    fitted = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=["x"] * 40)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict_proba(q, groups=groups)
+    with pytest.raises(ValueError, match="`group` 'y' is none of the 1 groups"):
+        fitted.calibrator_of("y")
+    with pytest.raises(ValueError, match="`X` has no such column"):
+        fitted.predict_proba(pd.DataFrame(q), groups="site")
