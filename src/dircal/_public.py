@@ -4,7 +4,7 @@ What these rooms publish is public here: a new calibrator, or a new test, needs 
 file. Of the other rooms a few names are, which are listed.
 """
 
-from dircal import calibrators, export, inference, metrics, plots, selection
+from dircal import calibrators, distributed, export, inference, metrics, plots, selection
 from dircal._version import __version__
 from dircal.calibrators import *  # noqa: F403
 from dircal.inference import *  # noqa: F403
@@ -27,6 +27,7 @@ __all__ = [
     "LinearParameters",
     "Report",
     "__version__",
+    "distributed",
     "export",
     "load",
     "metrics",

@@ -72,8 +72,9 @@ def apply(
             f"`prefix` is {prefix!r}, but the frame has a column {taken[0]!r} already. "
             "Choose another."
         )
-    meta = frame._meta.assign(**{name: np.empty(0) for name in added})
-    return frame.map_partitions(_calibrated, calibrator, names, added, meta=meta)
+    table: Any = frame
+    meta = table._meta.assign(**{name: np.empty(0) for name in added})
+    return table.map_partitions(_calibrated, calibrator, names, added, meta=meta)
 
 
 def _columns_of(calibrator: Any, names: list[str], columns: Sequence[str] | None) -> list[str]:
