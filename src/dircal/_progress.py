@@ -17,11 +17,13 @@ class Progress:
     """Counts what is done; on a terminal it says so, with the rate and the time left.
 
     Use it as a context and call `advance`. It writes to the standard error of a terminal after
-    two seconds, and nothing anywhere else.
+    two seconds, and nothing anywhere else. Work that ``counts_passes`` goes over the total again
+    and again, nobody knows how often.
     """
 
-    def __init__(self, what: str, total: int, unit: str) -> None:
+    def __init__(self, what: str, total: int, unit: str, *, counts_passes: bool = False) -> None:
         self._what = what
+        self._counts_passes = counts_passes
         self._total = total
         self._unit = unit
         self._done = 0
@@ -51,16 +53,22 @@ class Progress:
             return
         self._shown = now
         rate = self._done / (now - self._start)
-        left = (self._total - self._done) / rate if rate > 0 else float("inf")
-        line = (
-            f"{self._what}: {self._done:,} of {self._total:,} {self._unit} "
-            f"({self._done / self._total:.0%}), {rate:,.0f} a second, {_duration(left)} left"
-        )
+        line = f"{self._what}: {self._how_far(rate)}"
         # A line that is folded could not be written over.
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
+
+    def _how_far(self, rate: float) -> str:
+        if self._counts_passes:
+            passes = self._done // max(self._total, 1)
+            return f"pass {passes + 1} over {self._total:,} {self._unit}, {rate:,.0f} a second"
+        left = (self._total - self._done) / rate if rate > 0 else float("inf")
+        return (
+            f"{self._done:,} of {self._total:,} {self._unit} "
+            f"({self._done / self._total:.0%}), {rate:,.0f} a second, {_duration(left)} left"
+        )
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 
-import dask
 import dask.dataframe as dd
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from dircal import (
     distributed,
 )
 from dircal.distributed import _dask
+from distributed import Client
 
 NAMES = ["ant", "bee", "cat", "dog"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -82,10 +82,15 @@ def test_a_cluster_and_this_process_agree_to_the_last_digit(
 
 
 def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles):
-    first, *_ = client.scheduler_info(n_workers=-1)["workers"]
     both = distributed.fit(VectorScaling(), lazy, weight="w", client=client)
-    with dask.annotate(workers=[first]):
-        one = distributed.fit(VectorScaling(), lazy, weight="w", client=client)
+    with Client(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        set_as_default=False,
+    ) as alone:
+        one = distributed.fit(VectorScaling(), lazy, weight="w", client=alone)
     assert_array_equal(one.coef_, both.coef_)
     assert_array_equal(one.intercept_, both.intercept_)
 

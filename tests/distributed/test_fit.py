@@ -187,7 +187,7 @@ def test_rows_that_are_renormalised_are_told_once(frame, cut):
         ({"columns": ["ant", "owl"]}, "`columns` is 'owl'"),
         ({"columns": "ant"}, "`columns` must be a list of names"),
         ({"columns": []}, "`columns` must name the columns with the scores"),
-        ({"columns": ["ant", "bee"]}, "`X` has 2 columns, but `y` holds 4|named after labels"),
+        ({"columns": ["ant", "bee"]}, "must have rows that sum to one"),
     ],
 )
 def test_columns_that_cannot_be(options, told, frame, cut):

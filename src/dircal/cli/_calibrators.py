@@ -2,10 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dircal.cli._predictions_file import FileRows
+from typing import Any, Protocol
 
 __all__ = ["NAMES", "make_calibrator", "make_calibrators"]
 
@@ -28,10 +25,22 @@ NAMES = tuple(_CLASSES)
 _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
 
 
+class ChosenColumns(Protocol):
+    """What has to be known of a table: names of the columns with scores, and the classes."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+
+    @property
+    def classes(self) -> Any:
+        """Their labels, or both where there is one column."""
+
+
 def make_calibrator(
     name: str,
     scale: str,
-    rows: "FileRows",
+    rows: ChosenColumns,
     *,
     classes: list[Any] | None = None,
     options: Sequence[str] = (),
@@ -69,7 +78,7 @@ def make_calibrator(
     return dircal.OneVsRestCalibrator(calibrator.set_params(classes=None), classes=classes)
 
 
-def make_calibrators(names: str, scale: str, rows: "FileRows") -> dict[str, Any]:
+def make_calibrators(names: str, scale: str, rows: ChosenColumns) -> dict[str, Any]:
     """Several of them, by a list of names, for the columns of these rows."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted or len(set(wanted)) < len(wanted):

@@ -12,6 +12,7 @@ from dircal.cli._errors import DEBUG
 __all__ = [
     "common_options",
     "cross_fitting_options",
+    "engine_options",
     "output_options",
     "predictions_options",
     "resampling_options",
@@ -111,6 +112,22 @@ def predictions_options(command: _F) -> _F:
         help="What the scores are.",
     )
     return label(classes(scale(source_options(command))))
+
+
+def engine_options(command: _F) -> _F:
+    """``--engine`` and ``--scheduler``: who reads Parquet files."""
+    engine = click.option(
+        "--engine",
+        type=click.Choice(["threads", "dask"]),
+        help="Read Parquet files a row group at a time, by threads or by a Dask cluster; folders "
+        "and patterns are read by threads unless this says otherwise.",
+    )
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Scheduler of the cluster, such as tcp://host:8786; without it one is started here.",
+    )
+    return engine(scheduler(command))
 
 
 def weights_option(command: _F) -> _F:

@@ -72,9 +72,8 @@ def apply(
             f"`prefix` is {prefix!r}, but the frame has a column {taken[0]!r} already. "
             "Choose another."
         )
-    table: Any = frame
-    meta = table._meta.assign(**{name: np.empty(0) for name in added})
-    return table.map_partitions(_calibrated, calibrator, names, added, meta=meta)
+    meta = frame._meta.assign(**{name: np.empty(0) for name in added})
+    return frame.map_partitions(_calibrated, calibrator, names, added, meta=meta)
 
 
 def _columns_of(calibrator: Any, names: list[str], columns: Sequence[str] | None) -> list[str]:
