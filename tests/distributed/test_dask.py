@@ -40,11 +40,11 @@ CALIBRATORS = {
 
 @pytest.fixture(scope="module")
 def small_bundles():
-    """Bundles of some kilobytes, so that a small table makes many."""
+    """Bundles of 64 kB, so that a small table makes many."""
     from dircal._core.data import parts
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "_FEWEST_BYTES", 2**14)
+        patch.setattr(parts, "_FEWEST_BYTES", 2**16)
         yield
 
 
@@ -122,7 +122,7 @@ def kill(client, how_many):
 def test_workers_that_are_lost_change_no_digit(
     how_many, when, lazy, client, small_bundles, monkeypatch
 ):
-    calibrator = DirichletCalibrator()
+    calibrator = VectorScaling()
     undisturbed = distributed.fit(calibrator, lazy, weight="w", client=client)
     folds, fold = [], _dask._DaskParts.fold
 
