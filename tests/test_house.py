@@ -39,6 +39,7 @@ OF_SEVERAL_MODULES = {
     "calibrators/test_chunks.py",
     "cli/test_bad_input.py",
     "cli/test_readme.py",
+    "distributed/test_guide.py",
     "export/test_steps.py",
     "maps/test_new_calibrator.py",
     "metrics/test_folds.py",

@@ -22,12 +22,16 @@ class Progress:
 
     Use it as a context and call `advance`. It writes to the standard error of a terminal after
     two seconds, and nothing anywhere else. ``about`` stands before a total that is not known, and
-    grows where more is done.
+    grows where more is done. Work that ``counts_passes`` goes over the total again and again,
+    nobody knows how often.
     """
 
-    def __init__(self, what: str, total: int, unit: str, *, about: str = "") -> None:
+    def __init__(
+        self, what: str, total: int, unit: str, *, about: str = "", counts_passes: bool = False
+    ) -> None:
         self._what = what
         self._about = about
+        self._counts_passes = counts_passes
         self._total = total
         self._unit = unit
         self._done = 0
@@ -59,16 +63,22 @@ class Progress:
         if self._about:
             self._total = max(self._total, self._done + 1)
         rate = self._done / (now - self._start)
-        left = (self._total - self._done) / rate if rate > 0 else float("inf")
-        line = (
-            f"{self._what}: {self._done:,} of {self._about}{self._total:,} {self._unit} "
-            f"({self._done / self._total:.0%}), {_speed(rate)}, {self._about}{_duration(left)} left"
-        )
+        line = f"{self._what}: {self._how_far(rate)}"
         # A line that is folded could not be written over.
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
+
+    def _how_far(self, rate: float) -> str:
+        if self._counts_passes:
+            passes = self._done // max(self._total, 1)
+            return f"pass {passes + 1} over {self._total:,} {self._unit}, {_speed(rate)}"
+        left = (self._total - self._done) / rate if rate > 0 else float("inf")
+        return (
+            f"{self._done:,} of {self._about}{self._total:,} {self._unit} "
+            f"({self._done / self._total:.0%}), {_speed(rate)}, {self._about}{_duration(left)} left"
+        )
 
 
 @contextmanager

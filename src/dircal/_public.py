@@ -4,7 +4,18 @@ What these rooms publish is public here: a new calibrator, or a new test, needs 
 file. Of the other rooms a few names are, which are listed.
 """
 
-from dircal import calibrators, decide, export, inference, llm, metrics, plots, selection, shift
+from dircal import (
+    calibrators,
+    decide,
+    distributed,
+    export,
+    inference,
+    llm,
+    metrics,
+    plots,
+    selection,
+    shift,
+)
 from dircal._version import __version__
 from dircal.calibrators import *  # noqa: F403
 from dircal.inference import *  # noqa: F403
@@ -28,6 +39,7 @@ __all__ = [
     "Report",
     "__version__",
     "decide",
+    "distributed",
     "export",
     "llm",
     "load",

@@ -20,6 +20,8 @@ for extra in (
     "onnx",
     "pyarrow",
     "torch",
+    "dask",
+    "distributed",
 ):
     assert importlib.util.find_spec(extra) is None, f"{extra} is installed: not a bare environment"
 

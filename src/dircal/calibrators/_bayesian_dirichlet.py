@@ -295,10 +295,6 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         check_option("prior", self.prior, ("learned", "fixed"))
         check_option("curves", self.curves, ("learned", "none"))
 
-    @property
-    def _fits_parts(self) -> bool:
-        return True
-
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         tempered = self._temper(data)
         rows, prior = tempered.mixed.rows, tempered.mixed.prior

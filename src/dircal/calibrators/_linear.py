@@ -41,10 +41,6 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
         return self._penalty().paper_grid(name, n_classes)
 
-    @property
-    def _fits_parts(self) -> bool:
-        return True
-
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         rows = self._rows(data)
         chosen = choose_clip(rows, self.clip, self.input_scale, self.max_iter)

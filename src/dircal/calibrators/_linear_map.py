@@ -209,6 +209,10 @@ class LinearMapMixin:
         first = (MaskedAsLeast(),) if self._has_matrix else ()
         return first if self._reads_raw_logits else (*first, LogSoftmax(clip))
 
+    @property
+    def _fits_parts(self) -> bool:
+        return True
+
     def _rows(self, data: AbstractLabelledRows) -> Rows:
         """The rows of a fit as scores without a clip."""
         return rows_of(data, self.input_scale, self._score_steps(0.0))

@@ -1,15 +1,11 @@
 """Calibrators by the names they have on the command line."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-from dircal._calibrator_names import CALIBRATOR_NAMES
-
-if TYPE_CHECKING:
-    from dircal.cli._predictions_file import FileRows
+from typing import Any, Protocol
 
 import click
 
+from dircal._calibrator_names import CALIBRATOR_NAMES
 from dircal.cli._nearest import did_you_mean
 
 __all__ = [
@@ -24,6 +20,18 @@ __all__ = [
 NAMES = tuple(CALIBRATOR_NAMES)
 # These have options of their own on the command line.
 _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
+
+
+class ChosenColumns(Protocol):
+    """What has to be known of a table: names of the columns with scores, and the classes."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+
+    @property
+    def classes(self) -> Any:
+        """Their labels, or both where there is one column."""
 
 
 def check_name(name: str) -> str:
@@ -55,7 +63,7 @@ def _no_calibrator(name: str) -> str:
 def make_calibrator(
     name: str,
     scale: str,
-    rows: "FileRows",
+    rows: ChosenColumns,
     *,
     classes: list[Any] | None = None,
     options: Sequence[str] = (),
@@ -96,7 +104,7 @@ def make_calibrator(
     return dircal.OneVsRestCalibrator(calibrator.set_params(classes=None), classes=classes)
 
 
-def make_calibrators(names: str, scale: str, rows: "FileRows") -> dict[str, Any]:
+def make_calibrators(names: str, scale: str, rows: ChosenColumns) -> dict[str, Any]:
     """Several of them, by a list of names, for the columns of these rows."""
     return {name: make_calibrator(name, scale, rows) for name in _names_in(names)}
 

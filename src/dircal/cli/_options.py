@@ -17,6 +17,7 @@ from dircal.cli._standard_input import input_file
 __all__ = [
     "common_options",
     "cross_fitting_options",
+    "engine_options",
     "map_argument",
     "output_options",
     "predictions_options",
@@ -207,6 +208,22 @@ def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NA
         help="Leave out rows without a label; otherwise they are an error.",
     )
     return label(classes(scale(unlabelled(source_options(command, format_names=format_names)))))
+
+
+def engine_options(command: _F) -> _F:
+    """``--engine`` and ``--scheduler``: who reads Parquet files."""
+    engine = click.option(
+        "--engine",
+        type=click.Choice(["threads", "dask"]),
+        help="Read Parquet files a row group at a time, by threads or by a Dask cluster; folders "
+        "and patterns are read by threads unless this says otherwise.",
+    )
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Scheduler of the cluster, such as tcp://host:8786; without it one is started here.",
+    )
+    return engine(scheduler(command))
 
 
 def weights_option(command: _F) -> _F:

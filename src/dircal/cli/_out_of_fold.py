@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 if TYPE_CHECKING:
     from dircal.metrics import Predictions
 
-__all__ = ["NewRowsLoss", "loss_on_new_rows"]
+__all__ = ["NewRowsLoss", "expected_by_fit", "loss_on_new_rows"]
 
 _FOLDS = 5
 # Seconds that the folds may take: who waits longer for them asks `dircal compare`.
@@ -43,12 +43,9 @@ def loss_on_new_rows(
     """
     from dircal.metrics import RECORDS
 
-    table = getattr(fitted, "table_", None)
-    if table is not None and fitted.choice_ in table["calibrator"]:
-        place = table["calibrator"].index(fitted.choice_)
-        return NewRowsLoss(
-            float(table["log_loss"][place]), "evidence" if "log_evidence" in table else "folds"
-        )
+    expected = expected_by_fit(fitted)
+    if expected is not None:
+        return expected
     if seconds * _FOLDS > _PATIENCE or len(labels) < 2 * _FOLDS:
         return None
     proba = np.empty((len(labels), len(fitted.classes_)))
@@ -63,4 +60,15 @@ def loss_on_new_rows(
                 # Too few rows for what the whole could be fitted on.
                 return None
             proba[scoring] = fold.predict_proba(scores[scoring])
-    return NewRowsLoss(RECORDS["log_loss"].of(before.with_probabilities(proba)).value(), "folds")
+    after = before.with_probabilities(proba)
+    return NewRowsLoss(RECORDS["log_loss"].of(after).value(after), "folds")
+
+
+def expected_by_fit(fitted: Any) -> NewRowsLoss | None:
+    """What the fit itself has found out; None where it does not say."""
+    table = getattr(fitted, "table_", None)
+    if table is None or fitted.choice_ not in table["calibrator"]:
+        return None
+    place = table["calibrator"].index(fitted.choice_)
+    source = "evidence" if "log_evidence" in table else "folds"
+    return NewRowsLoss(float(table["log_loss"][place]), source)

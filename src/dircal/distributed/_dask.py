@@ -59,7 +59,7 @@ class DaskTable:
         if self.delayed is None:
             self._checked = self.client.map(self.door.check, self.loaders, **options)
         else:
-            from dask import delayed
+            from dask.delayed import delayed
 
             check = delayed(self.door.check, pure=False)
             pairs = zip(self.loaders, self.delayed, strict=True)

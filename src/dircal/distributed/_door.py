@@ -11,7 +11,7 @@ from dircal._typing import InputScale
 from dircal.distributed._loaders import Loader
 from dircal.validation import Agreement, Arguments, PartSummary, RawPart, check_part
 
-__all__ = ["CheckedPart", "Door"]
+__all__ = ["CheckedPart", "Door", "plain_column"]
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Door:
         if len(table) == 0:
             return None
         scores = table.select(*self.scores).to_native()
-        weight = None if self.weight is None else _plain(table[self.weight])
-        return RawPart.of(scores, _plain(table[self.label]), weight, arguments)
+        weight = None if self.weight is None else plain_column(table[self.weight])
+        return RawPart.of(scores, plain_column(table[self.label]), weight, arguments)
 
     def part(
         self,
@@ -94,7 +94,7 @@ class Door:
         return Part(first, raw.assign(agreed, self.input_scale), place, {} if keeps else None)
 
 
-def _plain(series: Any) -> Any:
+def plain_column(series: Any) -> Any:
     """A column as the door takes it; Arrow's own are NumPy's here."""
     native = series.to_native()
     if type(native).__module__.partition(".")[0] != "pyarrow":

@@ -1,6 +1,6 @@
 """Measures of a table in parts: those that are functions of sums over rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,10 +16,20 @@ from dircal.calibrators import IdentityCalibrator
 from dircal.distributed._open import Selection, check_rows
 from dircal.metrics import BinTable, Block, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
 from dircal.selection import check_calibrator
-from dircal.validation import MEASURING, check_option
+from dircal.validation import MEASURING, PartitionedScores, check_option
 
-__all__ = ["Evaluation", "evaluate", "evaluate_selection"]
+__all__ = ["SUM_MEASURES", "Evaluation", "evaluate", "measure_rows"]
 
+SUM_MEASURES = (
+    "accuracy",
+    "error_rate",
+    "log_loss",
+    "brier_score",
+    "confidence_ece",
+    "classwise_ece",
+    "maximum_calibration_error",
+)
+"""Measures that are functions of sums over rows."""
 # As in the measures themselves.
 _BINS = EqualWidth(15)
 
@@ -104,21 +114,6 @@ def evaluate(
     >>> round(found.measures["log_loss"], 4)
     0.415
     """
-    selection = Selection(frame, label, weight, columns, client)
-    return evaluate_selection(
-        selection, calibrator=calibrator, input_scale=input_scale, classes=classes
-    )
-
-
-def evaluate_selection(
-    selection: Selection,
-    *,
-    calibrator: Any = None,
-    input_scale: InputScale = "probability",
-    classes: Iterable[Any] | None = None,
-    tell: Callable[[int], None] | None = None,
-) -> Evaluation:
-    """The same; ``tell`` hears how many more rows were read."""
     check_option("input_scale", input_scale, ("probability", "logit"))
     arguments, judged = MEASURING, calibrator is not None
     if judged:
@@ -126,7 +121,13 @@ def evaluate_selection(
         check_is_fitted(calibrator)
         input_scale, classes = calibrator.map_.input_scale, calibrator.column_classes_
         arguments = calibrator._arguments
-    data = check_rows(selection, classes, input_scale, arguments, judged=judged, tell=tell)
+    selection = Selection(frame, label, weight, columns, client)
+    data = check_rows(selection, classes, input_scale, arguments, judged=judged)
+    return measure_rows(data, calibrator, input_scale)
+
+
+def measure_rows(data: PartitionedScores, calibrator: Any, input_scale: InputScale) -> Evaluation:
+    """Measures of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None and input_scale == "logit":
         calibrator = IdentityCalibrator(input_scale="logit")._fit_checked(data)
     sums = data.parts.fold(partial(_measure, calibrator))
@@ -147,15 +148,16 @@ class _Sums(AbstractSums):
         log_loss, brier_score, accuracy = (self.losses / self.weight).tolist()
         n_classes = len(self.class_bins.count)
         gaps = self.confidence.calibration_errors, self.class_bins.calibration_errors
-        return {
-            "accuracy": accuracy,
-            "error_rate": 1.0 - accuracy,
-            "log_loss": log_loss,
-            "brier_score": brier_score,
-            "confidence_ece": float(gaps[0].sum()),
-            "classwise_ece": float(gaps[1].sum()) / n_classes,
-            "maximum_calibration_error": self.confidence.largest_gap,
-        }
+        values = (
+            accuracy,
+            1.0 - accuracy,
+            log_loss,
+            brier_score,
+            float(gaps[0].sum()),
+            float(gaps[1].sum()) / n_classes,
+            self.confidence.largest_gap,
+        )
+        return dict(zip(SUM_MEASURES, values, strict=True))
 
 
 def _measure(calibrator: Any, part: Part) -> _Sums | None:

@@ -8,8 +8,9 @@ from sklearn.base import clone
 from dircal.calibrators import AbstractCalibrator
 from dircal.distributed._open import Selection, check_rows
 from dircal.selection import check_calibrator
+from dircal.validation import PartitionedScores
 
-__all__ = ["fit", "fit_selection"]
+__all__ = ["check_for_fit", "fit", "fit_rows"]
 
 _C = TypeVar("_C", bound=AbstractCalibrator)
 
@@ -75,13 +76,17 @@ def fit(
     >>> distributed.fit(TemperatureScaling(), parts).classes_.tolist()
     ['a', 'b', 'c']
     """
-    return fit_selection(calibrator, Selection(frame, label, weight, columns, client))
+    selection = Selection(frame, label, weight, columns, client)
+    return fit_rows(calibrator, check_for_fit(calibrator, selection))
 
 
-def fit_selection(
-    calibrator: _C, selection: Selection, *, tell: Callable[[int], None] | None = None
-) -> _C:
-    """The same; ``tell`` hears how many more rows were read."""
+def check_for_fit(
+    calibrator: AbstractCalibrator,
+    selection: Selection,
+    *,
+    tell: Callable[[int], None] | None = None,
+) -> PartitionedScores:
+    """The rows of a table through the door; ``tell`` hears how many more were read."""
     check_calibrator(calibrator)
     calibrator._check_parameters()
     if not calibrator._fits_parts:
@@ -90,14 +95,13 @@ def fit_selection(
             f"{calibrator!r}, which sorts all rows or deals them into folds. Fit it in memory on a "
             "sample of the rows, or take one such as AutoCalibrator() or DirichletCalibrator()."
         )
+    labels, scale = calibrator._labels_of_columns, calibrator.input_scale
+    return check_rows(selection, labels, scale, calibrator._arguments, tell=tell)
+
+
+def fit_rows(calibrator: _C, data: PartitionedScores) -> _C:
+    """A copy of a calibrator, fitted on rows that have passed the door for it."""
     fitted: _C = clone(calibrator)
-    data = check_rows(
-        selection,
-        fitted._labels_of_columns,
-        fitted.input_scale,
-        fitted._arguments,
-        tell=tell,
-    )
     fitted._fit_with_warnings(data)
     # What is asked of the rows later is answered now: they need not stay where they are.
     fitted._complete_record()

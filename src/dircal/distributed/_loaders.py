@@ -1,6 +1,5 @@
 """Where the parts of a table come from: frames in memory, row groups of Parquet, Dask's own."""
 
-import glob
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -131,7 +130,9 @@ def parquet_files(path: str | Path) -> list[str]:
         inside = (one for one in Path(text).rglob("*") if one.suffix.lower() in _ENDINGS)
         found = sorted(str(one) for one in inside if one.is_file())
     elif any(sign in text for sign in _MAGIC) and not Path(text).exists():
-        found = sorted(one for one in glob.glob(text, recursive=True) if Path(one).is_file())
+        anchor = Path(text).anchor
+        matching = Path(anchor or ".").glob(text.removeprefix(anchor))
+        found = sorted(str(one) for one in matching if one.is_file())
     else:
         return [text]
     if not found:

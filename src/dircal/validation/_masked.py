@@ -62,7 +62,7 @@ def check_labels_left(data: LabelledScores, arguments: Arguments) -> None:
             masked &= data.sample_weight[part] > 0
         if masked.any():
             i = int(masked.argmax())
-            label = data.classes[labels[i]].tolist()
+            label = data.classes.tolist()[labels[i]]
             raise ValueError(
                 f"`{arguments.labels}` holds {label!r} for {arguments.row(part.start + i)}, where "
                 f"`{arguments.scores}` masks this class with a logit of -inf. No map can give it a "

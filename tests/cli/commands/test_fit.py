@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.model_selection import KFold
 import dircal
 from dircal import calibrators
 from dircal.cli._calibrators import NAMES
+
+ANIMALS = ["ant", "bee", "cow"]
 
 
 def test_it_is_the_fit_of_the_library(run, write_csv, animals):
@@ -261,3 +264,66 @@ def test_what_intervals_need_is_kept_if_wanted(run, write_csv, animals):
     dircal.load("large.json").predict_interval(animals[0])
     with pytest.raises(ValueError, match="--uncertainty posterior"):
         dircal.load("small.json").predict_interval(animals[0])
+
+
+@pytest.fixture
+def lake(animals, tmp_path):
+    """Two Parquet files in a folder, the second without an ant."""
+    proba, y = animals
+    order = np.argsort(y == "ant", kind="stable")[::-1]
+    for i, rows in enumerate((order[:200], order[200:])):
+        columns = {"id": rows, "y": y[rows], **dict(zip(ANIMALS, proba[rows].T, strict=True))}
+        (tmp_path / "lake").mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), tmp_path / "lake" / f"{i}.parquet", row_group_size=64)
+    return tmp_path / "lake"
+
+
+@pytest.mark.parametrize("given", ["lake", "lake/*.parquet", "lake/**/*.parquet"])
+def test_many_parquet_files_are_one_table(given, lake, run, write_csv):
+    write_csv()
+    run("fit", "p.csv", "--label", "y", "--calibrator", "vector", "-o", "whole.json")
+    result = run("fit", given, "--label", "y", "--calibrator", "vector", "-o", "m.json", "--json")
+    document = json.loads(result.stdout)
+    assert document["rows"] == 300
+    assert document["columns"] == ["ant", "bee", "cow"]
+    assert document["log_loss_after"] < document["log_loss_before"]
+    whole, streamed = dircal.load("whole.json"), dircal.load("m.json")
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=0, atol=1e-9)
+    assert streamed.feature_names_in_.tolist() == whole.feature_names_in_.tolist()
+    told = run("fit", given, "--label", "y", "-o", "n.json").stdout
+    assert "fitted on 300 rows of 3 classes" in told
+
+
+def test_many_files_are_measured_by_sums(lake, run, write_csv):
+    write_csv()
+    whole = json.loads(run("evaluate", "p.csv", "--label", "y", "--json").stdout)["measures"]
+    found = json.loads(run("evaluate", "lake", "--label", "y", "--json").stdout)
+    assert found["rows"] == 300
+    for name, one in found["measures"].items():
+        assert one["value"] == pytest.approx(whole[name]["value"], rel=1e-9), name
+    told = run("evaluate", "lake/*", "--label", "y").stdout
+    assert "intervals, tests and measures that need all rows at once are left out" in told
+    gate = "log_loss > 0"
+    assert (
+        "FAILED: log_loss"
+        in run("evaluate", "lake", "--label", "y", "--fail-if", gate, code=1).stdout
+    )
+    told = run("evaluate", "lake", "--label", "y", "--fail-if", "smooth_ece > 1", code=2).stderr
+    assert "'smooth_ece' is not measured of a table in parts" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["lake/*.csv"], "names no Parquet file"),
+        (["p.csv", "--engine", "dask"], "--engine dask reads Parquet"),
+        (["lake", "--scheduler", "tcp://nobody:1"], "needs --engine dask"),
+        (["lake", "--calibrator", "isotonic"], "fitted by sums over rows"),
+        (["lake", "--columns", "ant,bee"], "columns of scores|--columns"),
+    ],
+)
+def test_what_cannot_be_streamed(arguments, told, lake, run, write_csv):
+    write_csv()
+    result = run("fit", *arguments, "--label", "y", "-o", "m.json", code=2)
+    assert re.search(told, result.stderr)
+    assert not Path("m.json").exists()

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dircal.cli._calibrators import NAMES, check_name, check_settings, make_calibrator
-from dircal.cli._options import common_options, output_options, predictions_options, weights_option
+from dircal.cli._options import (
+    common_options,
+    engine_options,
+    output_options,
+    predictions_options,
+    weights_option,
+)
 from dircal.cli._output import name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
@@ -48,6 +54,7 @@ __all__ = ["command"]
     show_default=True,
     help="Whether the file keeps what `predict_interval` of a Bayesian map needs, which is large.",
 )
+@engine_options
 @output_options("Where to write the map, as JSON.")
 @common_options
 def command(
@@ -55,6 +62,8 @@ def command(
     calibrator: str,
     options: tuple[str, ...],
     uncertainty: Literal["none", "posterior"],
+    engine: str | None,
+    scheduler: str | None,
     output: Path,
     force: bool,
     as_json: bool,
@@ -63,18 +72,68 @@ def command(
 
     PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, of rows that the classifier was not
     trained on. The columns with the scores are those called like the labels, unless --columns
-    names others.
+    names others. A folder of Parquet files, or a pattern in quotes such as 'scores/*.parquet', is
+    one table of any size: it is read again and again, and never whole.
     """
     import dircal
+    from dircal.cli._streamed import is_streamed
+
+    if is_streamed(source, engine):
+        fitted, told = _fit_streamed(source, calibrator, options, (engine, scheduler))
+    else:
+        fitted, told = _fit_in_memory(source, calibrator, options)
+    with output_file(output, force=force) as temporary:
+        dircal.save(fitted, temporary, uncertainty=uncertainty)
+    lines = _sentences(told, fitted, output)
+    print_answer(as_json, _document(told, fitted, output), *lines)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What there is to tell: rows, columns and their classes, and losses."""
+
+    n_rows: int
+    columns: list[str]
+    classes: Any
+    losses: "_Losses | None"
+
+
+def _fit_in_memory(
+    source: "PredictionsFile", name: str, options: tuple[str, ...]
+) -> tuple[Any, _Told]:
+    """Fit on a file that is read whole."""
     from dircal.cli._predictions_file import read_rows
 
     rows = read_rows(source)
-    fitted, seconds = _fit(source, rows, calibrator, options)
+    fitted, seconds = _fit(source, rows, name, options)
     losses = _losses(source, rows, fitted, seconds)
-    with output_file(output, force=force) as temporary:
-        dircal.save(fitted, temporary, uncertainty=uncertainty)
-    lines = _sentences(rows, fitted, losses, output)
-    print_answer(as_json, _document(rows, fitted, losses, output), *lines)
+    return fitted, _Told(len(rows.labels), rows.columns, rows.classes, losses)
+
+
+def _fit_streamed(
+    source: "PredictionsFile",
+    name: str,
+    options: tuple[str, ...],
+    how: tuple[str | None, str | None],
+) -> tuple[Any, _Told]:
+    """Fit on files that are read in parts."""
+    from dircal.cli._out_of_fold import expected_by_fit
+    from dircal.cli._streamed import engine_client, progress_of, read_streamed
+    from dircal.distributed import check_for_fit, fit_rows, measure_rows
+
+    table = read_streamed(source)
+    classes = table.classes.tolist()
+    calibrator = make_calibrator(name, source.scale, table, classes=classes, options=options)
+    with engine_client(*how) as client, progress_of("Fitting", table) as progress:
+        selection = table.selection(source, client)
+        data = check_for_fit(calibrator, selection, tell=progress.advance)
+        fitted = fit_rows(calibrator, data)
+        losses = None
+        if len(table.columns) > 1:
+            before = measure_rows(data, None, source.scale).measures["log_loss"]
+            after = measure_rows(data, fitted, source.scale).measures["log_loss"]
+            losses = _Losses(before, after, expected_by_fit(fitted))
+    return fitted, _Told(data.n_rows, table.columns, table.classes, losses)
 
 
 def _fit(
@@ -128,9 +187,9 @@ def _name_of(fitted: Any) -> str:
     return name if held is None else f"{name} of {type(held).__name__}"
 
 
-def _sentences(rows: "FileRows", fitted: Any, losses: _Losses | None, output: Path) -> list[str]:
-    n, k = len(rows.labels), len(fitted.classes_)
-    lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(rows)]
+def _sentences(told: _Told, fitted: Any, output: Path) -> list[str]:
+    n, k, losses = told.n_rows, len(fitted.classes_), told.losses
+    lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(told)]
     if losses is not None:
         lines.append(
             f"Log-loss of these rows: {losses.before:.4f} before, {losses.after:.4f} after."
@@ -143,7 +202,7 @@ def _sentences(rows: "FileRows", fitted: Any, losses: _Losses | None, output: Pa
     return [*lines, f"Written to {name_of_output(output)}."]
 
 
-def _columns(rows: "FileRows") -> str:
+def _columns(rows: _Told) -> str:
     labels = rows.classes[-len(rows.columns) :].tolist()
     pairs = [
         name if name == str(label) else f"{name} = {label}"
@@ -153,15 +212,14 @@ def _columns(rows: "FileRows") -> str:
     return f"Columns: {', '.join(pairs[:12])}{more}."
 
 
-def _document(
-    rows: "FileRows", fitted: Any, losses: _Losses | None, output: Path
-) -> dict[str, Any]:
+def _document(rows: _Told, fitted: Any, output: Path) -> dict[str, Any]:
+    losses = rows.losses
     new = None if losses is None else losses.new_rows
     return {
         "output": output,
         "calibrator": type(fitted).__name__,
         "choice": getattr(fitted, "choice_", None),
-        "rows": len(rows.labels),
+        "rows": rows.n_rows,
         "classes": fitted.classes_,
         "columns": rows.columns,
         "column_classes": rows.classes[-len(rows.columns) :],

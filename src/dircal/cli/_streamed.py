@@ -1,0 +1,97 @@
+"""Parquet files that are read a part at a time, by threads or by a cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from dircal._progress import Progress
+from dircal._typing import LabelArray
+from dircal.cli._predictions_file import PredictionsFile
+from dircal.cli._selection import column_called, columns_of_classes
+from dircal.cli.tables import kind_of, open_table
+from dircal.distributed import Selection, observed_labels, parquet_files
+
+__all__ = ["StreamedTable", "engine_client", "is_streamed", "progress_of", "read_streamed"]
+
+
+@dataclass(frozen=True)
+class StreamedTable:
+    """Files of one table, and which of their columns are the scores of which class."""
+
+    files: list[str]
+    columns: list[str]
+    classes: LabelArray
+    n_rows: int
+
+    def selection(self, source: PredictionsFile, client: Any) -> Selection:
+        """The same in the words of `dircal.distributed`."""
+        return Selection(self.files, source.label, source.weights, self.columns, client)
+
+
+def is_streamed(source: PredictionsFile, engine: str | None) -> bool:
+    """Whether a path names many files, or a cluster is to read it."""
+    text = str(source.path)
+    many = source.path.is_dir() or (any(c in text for c in "*?[") and not source.path.exists())
+    if engine is not None and not many and kind_of(source.path) != ".parquet":
+        raise ValueError(
+            f"--engine {engine} reads Parquet; got {text!r}. Leave it out, or write the "
+            "predictions as Parquet."
+        )
+    return many or engine is not None
+
+
+def read_streamed(source: PredictionsFile) -> StreamedTable:
+    """Labels first, since they tell which columns are the scores."""
+    import pyarrow.parquet as pq
+
+    files = parquet_files(source.path)
+    with open_table(Path(files[0])) as table:
+        aside = [column_called(table, source.label, "--label")]
+        if source.weights is not None:
+            aside.append(column_called(table, source.weights, "--weights"))
+        labels = observed_labels(files, source.label)
+        chosen = columns_of_classes(table, source.columns, source.classes, labels, aside)
+        names = [table.names[i] for i in chosen.positions]
+    n_rows = sum(pq.read_metadata(file).num_rows for file in files)
+    return StreamedTable(files, names, chosen.classes, n_rows)
+
+
+def progress_of(what: str, table: StreamedTable) -> Progress:
+    """A line with the passes over all rows, for a person who is watching."""
+    return Progress(what, table.n_rows, "rows", counts_passes=True)
+
+
+@contextmanager
+def engine_client(engine: str | None, scheduler: str | None) -> Iterator[Any]:
+    """A client of the cluster that is asked for, or of one on this machine; None for threads."""
+    if engine != "dask":
+        if scheduler is not None:
+            raise ValueError(f"--scheduler {scheduler!r} needs --engine dask.")
+        yield None
+        return
+    if find_spec("distributed") is None:
+        raise ModuleNotFoundError(
+            "--engine dask needs Dask, which is not installed. Install the extra: "
+            "pip install 'dircal[dask]'"
+        )
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"--scheduler {scheduler!r} does not answer. Check the address, such as "
+                "tcp://host:8786."
+            ) from error
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(threads_per_worker=1, scheduler_port=0, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client

@@ -1,0 +1,169 @@
+"""On a cluster of two processes: the map of one machine, also where a worker is lost."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import dask.dataframe as dd
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dircal import (
+    AutoCalibrator,
+    DirichletCalibrator,
+    IdentityCalibrator,
+    MatrixScaling,
+    OneVsRestCalibrator,
+    PlattCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+    distributed,
+)
+from dircal.distributed import _dask
+from distributed import Client
+
+NAMES = ["ant", "bee", "cat", "dog"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+CALIBRATORS = {
+    "temperature": TemperatureScaling(),
+    "vector": VectorScaling(),
+    "matrix": MatrixScaling(),
+    "dirichlet": DirichletCalibrator(),
+    "auto": AutoCalibrator(),
+    "identity": IdentityCalibrator(),
+    "one-vs-rest": OneVsRestCalibrator(PlattCalibrator()),
+}
+
+
+@pytest.fixture(scope="module")
+def small_bundles():
+    """Bundles of 64 kB, so that a small table makes many."""
+    from dircal._core.data import parts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_FEWEST_BYTES", 2**16)
+        yield
+
+
+@pytest.fixture(scope="module")
+def lazy(frame):
+    return dd.from_pandas(frame, npartitions=7, sort=False)
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, client):
+    fitted = distributed.fit(calibrator, lazy, weight="w", client=client)
+    whole = calibrator.fit(frame[NAMES], frame["y"], frame["w"])
+    scores = frame[NAMES]
+    assert_allclose(fitted.predict_proba(scores), whole.predict_proba(scores), rtol=0, atol=1e-10)
+    assert pickle.loads(pickle.dumps(fitted)).predict_proba(scores).shape == (len(frame), 4)
+
+
+def test_a_cluster_and_this_process_agree_to_the_last_digit(
+    frame, cut, client, small_bundles, tmp_path
+):
+    table = frame.drop(columns="w")
+    many = dd.from_pandas(table, npartitions=64, sort=False)
+    for i, part in enumerate(cut(table, 64)):
+        part.to_parquet(tmp_path / f"{i:02}.parquet", index=False)
+    here = [many.get_partition(i).compute(scheduler="synchronous") for i in range(64)]
+    calibrator = DirichletCalibrator()
+    on_cluster = distributed.fit(calibrator, many, client=client)
+    in_parts = distributed.fit(calibrator, here)
+    without_client = distributed.fit(calibrator, many)
+    assert_array_equal(on_cluster.coef_, in_parts.coef_)
+    assert_array_equal(on_cluster.coef_, without_client.coef_)
+    files = distributed.fit(calibrator, tmp_path, client=client)
+    assert_array_equal(files.coef_, distributed.fit(calibrator, tmp_path).coef_)
+    assert_allclose(files.coef_, on_cluster.coef_, rtol=0, atol=1e-10)
+
+
+def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles):
+    both = distributed.fit(VectorScaling(), lazy, weight="w", client=client)
+    with Client(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        set_as_default=False,
+    ) as alone:
+        one = distributed.fit(VectorScaling(), lazy, weight="w", client=alone)
+    assert_array_equal(one.coef_, both.coef_)
+    assert_array_equal(one.intercept_, both.intercept_)
+
+
+def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles):
+    """No more than a few matrices of p x p come back; rows do not, but for the subsample."""
+    sizes = []
+    add = _dask.add_up_tree
+
+    def note(results):
+        sizes.append(max(len(pickle.dumps(one)) for one in results))
+        return add(results)
+
+    monkeypatch.setattr(_dask, "add_up_tree", note)
+    fitted = distributed.fit(DirichletCalibrator(clip=1e-6), lazy, weight="w", client=client)
+    n_parameters = fitted.coef_.size + fitted.intercept_.size
+    looks = sorted(sizes)[:-2]
+    assert len(looks) > 5
+    assert looks[-1] < 8 * n_parameters**2 + 4096
+
+
+def kill(client, how_many):
+    """End some workers as the system does where memory runs out; their nannies start others."""
+    for process in list(client.run(os.getpid).values())[:how_many]:
+        os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("how_many", "when"), [(1, "fold"), (2, "fold"), (1, "between")])
+def test_workers_that_are_lost_change_no_digit(
+    how_many, when, lazy, client, small_bundles, monkeypatch
+):
+    calibrator = VectorScaling()
+    undisturbed = distributed.fit(calibrator, lazy, weight="w", client=client)
+    folds, fold = [], _dask._DaskParts.fold
+
+    def disturbed(self, function):
+        folds.append(function)
+        if len(folds) == 6 and when == "between":
+            kill(client, how_many)
+        if len(folds) == 6 and when == "fold":
+            threading.Timer(0.02, kill, (client, how_many)).start()
+        return fold(self, slowly(function) if len(folds) == 6 else function)
+
+    monkeypatch.setattr(_dask._DaskParts, "fold", disturbed)
+    fitted = distributed.fit(calibrator, lazy, weight="w", client=client)
+    assert len(folds) > 6
+    assert_array_equal(fitted.coef_, undisturbed.coef_)
+    assert_array_equal(fitted.intercept_, undisturbed.intercept_)
+    client.wait_for_workers(2, timeout=60)
+
+
+def slowly(function):
+    """The same, slow enough to be killed at."""
+
+    def slow(part):
+        time.sleep(0.2)
+        return function(part)
+
+    return slow
+
+
+def test_a_bad_row_is_named_with_its_partition(frame, client):
+    table = frame.drop(columns="w").copy()
+    table.loc[10_003, "bee"] = np.nan
+    lazy = dd.from_pandas(table, npartitions=4, sort=False)
+    with pytest.raises(ValueError, match="row 3 of partition 2, column 1 is nan"):
+        distributed.fit(TemperatureScaling(), lazy, client=client)
+
+
+def test_measures_and_lazy_calibration(frame, lazy, client):
+    fitted = distributed.fit(VectorScaling(), lazy, weight="w", columns=NAMES, client=client)
+    calibrated = distributed.apply(fitted, lazy)
+    options = {"weight": "w", "columns": NAMES, "client": client}
+    found = distributed.evaluate(calibrated, **options)
+    same = distributed.evaluate(lazy, calibrator=fitted, **options)
+    assert found.measures == pytest.approx(same.measures, abs=1e-12)

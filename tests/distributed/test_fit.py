@@ -1,0 +1,273 @@
+"""Fits on parts: the same map as in memory, and errors that name part and row."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import dircal
+from dircal import (
+    AutoCalibrator,
+    BayesianDirichletCalibrator,
+    BetaCalibrator,
+    CalibratorCV,
+    DirichletCalibrator,
+    HistogramCalibrator,
+    IdentityCalibrator,
+    IsotonicCalibrator,
+    MatrixScaling,
+    OneVsRestCalibrator,
+    PlattCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+    distributed,
+)
+from dircal.exceptions import ColumnOrderWarning, RowSumWarning
+
+NAMES = ["ant", "bee", "cat", "dog"]
+CALIBRATORS = {
+    "temperature": TemperatureScaling(),
+    "vector": VectorScaling(),
+    "matrix": MatrixScaling(),
+    "dirichlet": DirichletCalibrator(),
+    "dirichlet-l2": DirichletCalibrator(penalty="l2"),
+    "bayesian": BayesianDirichletCalibrator(),
+    "auto": AutoCalibrator(),
+    "identity": IdentityCalibrator(),
+    "one-vs-rest-beta": OneVsRestCalibrator(BetaCalibrator()),
+    "one-vs-rest-platt": OneVsRestCalibrator(PlattCalibrator()),
+}
+
+
+def assert_same_map(one, other, scores, atol=1e-10):
+    assert_array_equal(one.classes_, other.classes_)
+    assert_allclose(one.predict_proba(scores), other.predict_proba(scores), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_parts_give_the_map_that_arrays_give(calibrator, frame, cut):
+    scores = frame[NAMES]
+    whole = calibrator.fit(scores, frame["y"], frame["w"])
+    for n_parts in (1, 7, 64):
+        fitted = distributed.fit(calibrator, cut(frame, n_parts), weight="w")
+        assert_same_map(whole, fitted, scores)
+        assert type(fitted) is type(calibrator)
+        assert fitted is not calibrator
+    if hasattr(fitted, "explain"):
+        assert "fitting rows" in str(fitted.explain()) or "Nothing" in str(fitted.explain())
+
+
+def test_logits_single_precision_and_masked_classes(frame, cut):
+    logits = np.log(frame[NAMES]).astype(np.float32)
+    logits.iloc[::7, 1] = -np.inf
+    table = logits.assign(y=np.where(np.arange(len(logits)) % 7 == 0, "ant", frame["y"]))
+    for calibrator in (
+        MatrixScaling(input_scale="logit"),
+        TemperatureScaling(input_scale="logit"),
+        OneVsRestCalibrator(PlattCalibrator(input_scale="logit")),
+    ):
+        whole = calibrator.fit(logits, table["y"])
+        assert_same_map(whole, distributed.fit(calibrator, cut(table, 5)), logits)
+
+
+def test_rows_that_are_decided_tell_nothing(frame, cut):
+    logits = np.log(frame[NAMES])
+    logits.iloc[:500, 1:] = -np.inf
+    labels = frame["y"].where(np.arange(len(frame)) >= 500, "ant")
+    table = logits.assign(y=labels)
+    calibrator = VectorScaling(input_scale="logit")
+    fitted = distributed.fit(calibrator, cut(table, 3))
+    assert_same_map(calibrator.fit(logits, labels), fitted, logits)
+
+
+@pytest.mark.parametrize("columns", [["p", "q"], ["q"]])
+def test_two_classes_in_two_columns_or_in_one(columns):
+    rng = np.random.default_rng(3)
+    q = rng.random(3000)
+    table = pd.DataFrame({"p": 1 - q, "q": q, "y": (rng.random(3000) < q**2).astype(int)})
+    for calibrator in (BetaCalibrator(), PlattCalibrator()):
+        whole = calibrator.fit(table[columns], table["y"])
+        fitted = distributed.fit(calibrator, [table[:999], table[999:]], columns=columns)
+        assert_same_map(whole, fitted, table[columns])
+
+
+def test_empty_parts_one_row_and_a_class_in_one_part_only(frame, cut):
+    table = frame.sort_values("y", kind="stable")
+    parts = [table[:0], table[:1], table[1:1], *cut(table[1:], 6), table[:0]]
+    whole = DirichletCalibrator().fit(table[NAMES], table["y"])
+    assert_same_map(
+        whole, distributed.fit(DirichletCalibrator(), parts, columns=NAMES), table[NAMES]
+    )
+
+
+def test_columns_in_any_order_go_by_name(frame, cut):
+    turned = frame[["y", "dog", "ant", "cat", "bee"]]
+    fitted = distributed.fit(VectorScaling(), cut(turned, 4))
+    assert_array_equal(fitted.column_classes_, ["dog", "ant", "cat", "bee"])
+    assert_same_map(VectorScaling().fit(frame[NAMES], frame["y"]), fitted, frame[NAMES])
+
+
+def test_an_order_that_is_wrong_is_told(frame, cut):
+    named = dict(zip(NAMES, "abcd", strict=True))
+    table = frame.rename(columns=named)[["b", "a", "c", "d", "y"]]
+    with pytest.warns(ColumnOrderWarning, match="classes="):
+        distributed.fit(TemperatureScaling(), cut(table, 4))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_of_any_kind(kind, frame, cut):
+    make = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[kind]
+    parts = [make(part.reset_index(drop=True)) for part in cut(frame, 3)]
+    whole = VectorScaling().fit(frame[NAMES], frame["y"], frame["w"])
+    assert_same_map(whole, distributed.fit(VectorScaling(), parts, weight="w"), frame[NAMES])
+
+
+def bad(frame, row, column, value):
+    table = frame.drop(columns="w").copy()
+    table.loc[row, column] = value
+    return table
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("bee", np.nan, r"`X` must be finite; row 3 of part 2, column 1 is nan"),
+        ("bee", -0.5, r"`X` must not be negative; row 3 of part 2, column 1 is -0.5"),
+        ("bee", 3.0, r"`X` must have rows that sum to one; row 3 of part 2 sums to"),
+        ("y", None, r"`y` holds .*\(In part 2\.\)"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_part(column, value, told, frame, cut):
+    table = bad(frame, 10_003, column, value)
+    with pytest.raises(ValueError, match=told):
+        distributed.fit(TemperatureScaling(), cut(table, 4))
+
+
+def test_the_first_bad_part_is_told(frame, cut):
+    table = bad(bad(frame.assign(w=1), 15_000, "ant", np.nan).assign(w=1), 7, "cat", np.nan)
+    with pytest.raises(ValueError, match="row 7 of part 0, column 2 is nan"):
+        distributed.fit(TemperatureScaling(), cut(table, 8))
+
+
+def test_a_masked_label_is_named_with_its_part(frame, cut):
+    logits = np.log(frame[NAMES])
+    logits.loc[5001, frame["y"][5001]] = -np.inf
+    with pytest.raises(ValueError, match="for row 1 of part 1, where `X` masks"):
+        distributed.fit(VectorScaling(input_scale="logit"), cut(logits.assign(y=frame["y"]), 4))
+
+
+def test_weights_that_cannot_be(frame, cut):
+    table = frame.copy()
+    table.loc[5002, "w"] = -1.0
+    with pytest.raises(ValueError, match="row 2 of part 1 has weight -1"):
+        distributed.fit(TemperatureScaling(), cut(table, 4), weight="w")
+    with pytest.raises(ValueError, match="zero for every row"):
+        distributed.fit(TemperatureScaling(), cut(frame.assign(w=0.0), 4), weight="w")
+
+
+def test_rows_that_are_renormalised_are_told_once(frame, cut):
+    table = frame.drop(columns="w")
+    table[NAMES] *= 1.003
+    with pytest.warns(RowSumWarning, match=r"row \d+ of part \d sums to 1.003") as told:
+        distributed.fit(TemperatureScaling(), cut(table, 4))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"label": "truth"}, "`label` is 'truth', but the table has no column of that name"),
+        ({"weight": "v"}, "`weight` is 'v'"),
+        ({"columns": ["ant", "owl"]}, "`columns` is 'owl'"),
+        ({"columns": "ant"}, "`columns` must be a list of names"),
+        ({"columns": []}, "`columns` must name the columns with the scores"),
+        ({"columns": ["ant", "bee"]}, "must have rows that sum to one"),
+    ],
+)
+def test_columns_that_cannot_be(options, told, frame, cut):
+    with pytest.raises(ValueError, match=told):
+        distributed.fit(TemperatureScaling(), cut(frame, 2), **options)
+
+
+def test_labels_of_two_kinds_and_no_rows(frame):
+    table = frame.drop(columns="w")
+    with pytest.raises(ValueError, match="labels of one type"):
+        distributed.fit(TemperatureScaling(), [table, table.assign(y=1)])
+    with pytest.raises(ValueError, match=r"none of its 2 part\(s\) has a row"):
+        distributed.fit(TemperatureScaling(), [table[:0], table[:0]])
+
+
+@pytest.mark.parametrize("given", [7, [], [1, 2], None])
+def test_what_is_no_table(given):
+    with pytest.raises(ValueError, match="`frame` must be a Dask DataFrame, the path"):
+        distributed.fit(TemperatureScaling(), given)
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        OneVsRestCalibrator(IsotonicCalibrator()),
+        HistogramCalibrator(),
+        AutoCalibrator(cv=3),
+        CalibratorCV(TemperatureScaling(), {"clip": [1e-3]}),
+    ],
+)
+def test_calibrators_that_need_all_rows_are_refused(calibrator, frame):
+    with pytest.raises(ValueError, match="fitted by sums over rows"):
+        distributed.fit(calibrator, [frame])
+
+
+def test_a_fit_in_memory_refuses_lazy_frames_and_names_this_one(frame, tmp_path):
+    frame.to_parquet(tmp_path / "part.parquet")
+    import dask.dataframe as dd
+
+    for lazy in (
+        pl.from_pandas(frame).lazy(),
+        dd.from_pandas(frame, npartitions=2),
+        ds.dataset(tmp_path),
+    ):
+        with pytest.raises(ValueError, match=r"dircal\.distributed\.fit\(calibrator, frame"):
+            TemperatureScaling().fit(lazy, frame["y"])
+
+
+PEAK = """
+import resource, sys
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+from dircal import TemperatureScaling, distributed
+from dircal.distributed import _local
+_local._CACHE_BYTES = 0
+path, n_groups = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(0)
+schema = pa.schema([(name, pa.float64()) for name in "abcdefgh"] + [("y", pa.string())])
+with pq.ParquetWriter(path, schema) as writer:
+    for _ in range(n_groups):
+        q = rng.dirichlet(np.ones(8), size=20_000)
+        y = np.array([*"abcdefgh"])[(q.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)]
+        writer.write_table(pa.table([*q.T, y], schema=schema))
+        del q, y
+distributed.fit(TemperatureScaling(clip=1e-6), path)
+distributed.evaluate(path)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_the_peak_memory_of_a_streamed_fit_is_flat(tmp_path):
+    """Ten times the rows take 25 MB of scores more, and next to no memory."""
+    peaks = []
+    for n_groups in (2, 20):
+        command = [sys.executable, "-c", PEAK, str(tmp_path / "table.parquet"), str(n_groups)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout) / 1024)
+    assert peaks[1] - peaks[0] < 12.0
+
+
+def test_the_package_does_not_load_dask():
+    code = "import sys, dircal; dircal.distributed.fit; sys.exit('dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert "distributed" in dircal.__all__

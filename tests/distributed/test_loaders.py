@@ -1,0 +1,92 @@
+"""Parquet files, folders and patterns."""
+
+import pyarrow.dataset as ds
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dircal import VectorScaling, distributed
+
+NAMES = ["ant", "bee", "cat", "dog"]
+
+
+@pytest.fixture(scope="module")
+def folder(frame, cut, tmp_path_factory):
+    path = tmp_path_factory.mktemp("lake")
+    (path / "later").mkdir()
+    for i, part in enumerate(cut(frame, 4)):
+        where = path / "later" if i > 1 else path
+        part.to_parquet(where / f"part-{i}.parquet", index=False, row_group_size=2000)
+    return path
+
+
+def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch):
+    from dircal.distributed import _local
+
+    whole = VectorScaling().fit(frame[NAMES], frame["y"], frame["w"])
+    given = [
+        folder,
+        str(folder / "**" / "*.parquet"),
+        [folder / "part-0.parquet", folder / "part-1.parquet", folder / "later"],
+        ds.dataset(folder),
+    ]
+    for cache in (None, 0):
+        if cache is not None:
+            monkeypatch.setattr(_local, "_CACHE_BYTES", cache)
+        for one in given:
+            fitted = distributed.fit(VectorScaling(), one, weight="w")
+            assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-10)
+
+
+def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch):
+    from dircal._core.data import parts
+    from dircal.distributed import _local
+
+    monkeypatch.setattr(parts, "_FEWEST_BYTES", 2**14)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr(_local, "_MOST_THREADS", n_threads)
+        monkeypatch.setattr(_local.os, "cpu_count", lambda: 8)
+        found.append(distributed.fit(VectorScaling(), folder, weight="w").coef_)
+    assert_array_equal(*found)
+
+
+def test_a_bad_row_is_named_with_its_file(frame, tmp_path):
+    table = frame.drop(columns="w").copy()
+    table.loc[4321, "cat"] = -1.0
+    table.to_parquet(tmp_path / "scores.parquet", row_group_size=1000)
+    with pytest.raises(ValueError, match=r"row 4321 of '.*scores.parquet', column 2 is -1"):
+        distributed.fit(VectorScaling(), tmp_path, columns=NAMES)
+
+
+def test_files_that_are_none(folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="names no Parquet file"):
+        distributed.fit(VectorScaling(), tmp_path / "*.parquet")
+    with pytest.raises(FileNotFoundError):
+        distributed.fit(VectorScaling(), tmp_path / "absent.parquet")
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        distributed.fit(VectorScaling(), tmp_path)
+
+
+def test_files_with_other_columns(folder, frame, tmp_path):
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.drop(columns="dog").to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b.parquet' has no column called 'dog'"):
+        distributed.fit(VectorScaling(), tmp_path, weight="w", columns=NAMES)
+
+
+def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch):
+    from dircal.distributed import _local, _open
+
+    monkeypatch.setattr(_local, "_CACHE_BYTES", 0)
+    path = tmp_path / "scores.parquet"
+    frame.to_parquet(path)
+    agree = _open.agree
+
+    def shortened(*args):
+        frame[:50].to_parquet(path)
+        return agree(*args)
+
+    monkeypatch.setattr(_open, "agree", shortened)
+    with pytest.raises(ValueError, match="has changed since it was checked: it had 20,000 rows"):
+        distributed.fit(VectorScaling(), path, weight="w", columns=NAMES)
