@@ -40,6 +40,10 @@ class AbstractBinaryCalibrator(AbstractCalibrator):
 
     _arguments: ClassVar[Arguments] = BINARY
 
+    @property
+    def _fits_parts(self) -> bool:
+        return True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

@@ -46,10 +46,6 @@ class LogisticMapMixin:
     def _check_options(self) -> None:
         check_solver_options(self.clip, self.max_iter, self.tol)
 
-    @property
-    def _fits_parts(self) -> bool:
-        return True
-
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         scale = self.input_scale
         rows = rows_of(data, scale, log_probability_steps(scale, 0.0))

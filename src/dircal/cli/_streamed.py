@@ -9,9 +9,10 @@ from typing import Any
 
 from dircal._progress import Progress
 from dircal._typing import LabelArray
-from dircal.cli._predictions_file import PredictionsFile
-from dircal.cli._selection import column_called, columns_of_classes
-from dircal.cli.tables import kind_of, open_table
+from dircal.cli._kinds import kind_of
+from dircal.cli._selection import columns_of_classes
+from dircal.cli._source import PredictionsFile, column_called
+from dircal.cli.tables import open_table
 from dircal.distributed import Selection, observed_labels, parquet_files
 
 __all__ = ["StreamedTable", "engine_client", "is_streamed", "progress_of", "read_streamed"]

@@ -32,9 +32,9 @@ def fit(
     Parameters
     ----------
     calibrator : calibrator
-        What to fit; it is cloned. All but those that sort rows, `IsotonicCalibrator` and
-        `HistogramCalibrator`, or deal them into folds, `CalibratorCV` and `AutoCalibrator` with
-        ``cv`` or ``calibrators``.
+        What to fit; it is cloned. All but those that deal rows into folds: `CalibratorCV`, and
+        `AutoCalibrator` with ``cv`` or ``calibrators``. Isotonic and histogram curves are of sums
+        on a fine grid of scores.
     frame : Dask DataFrame, path, pyarrow dataset or list of data frames
         The table. A path names a Parquet file, a folder of them, or a pattern such as
         ``"scores/*.parquet"``; files are read a row group at a time.
@@ -92,7 +92,7 @@ def check_for_fit(
     if not calibrator._fits_parts:
         raise ValueError(
             f"`calibrator` must be fitted by sums over rows to be fitted in parts; got "
-            f"{calibrator!r}, which sorts all rows or deals them into folds. Fit it in memory on a "
+            f"{calibrator!r}, which deals them into folds. Fit it in memory on a "
             "sample of the rows, or take one such as AutoCalibrator() or DirichletCalibrator()."
         )
     labels, scale = calibrator._labels_of_columns, calibrator.input_scale

@@ -12,7 +12,7 @@ from dircal.calibrators import Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps, split_groups
-from dircal.validation import LabelledScores, as_plain
+from dircal.validation import AbstractLabelledRows, LabelledScores, as_plain
 
 __all__ = ["GroupedCalibrator"]
 
@@ -132,7 +132,8 @@ class GroupedCalibrator(AbstractAdapted):
         finally:
             del self._groups_of_fit
 
-    def _fit(self, data: LabelledScores) -> Fitted:
+    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+        assert isinstance(data, LabelledScores)
         common = clone(self.calibrator)._fit_checked(data)
         known: list[Any] | None = getattr(self, "_groups_of_fit", None)
         names: LabelArray = np.array([])

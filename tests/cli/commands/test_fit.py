@@ -318,7 +318,7 @@ def test_many_files_are_measured_by_sums(lake, run, write_csv):
         (["lake/*.csv"], "names no Parquet file"),
         (["p.csv", "--engine", "dask"], "--engine dask reads Parquet"),
         (["lake", "--scheduler", "tcp://nobody:1"], "needs --engine dask"),
-        (["lake", "--calibrator", "isotonic"], "fitted by sums over rows"),
+        (["lake", "--option", "cv=3"], "fitted by sums over rows"),
         (["lake", "--columns", "ant,bee"], "columns of scores|--columns"),
     ],
 )

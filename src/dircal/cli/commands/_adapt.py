@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import busy, check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -63,8 +63,7 @@ def command(
     scores = None
     if predictions is not None:
         scores = _read_scores(PredictionsFile(predictions, columns), calibrator)
-    with busy("Adapting"):
-        adapted = shift.adapt(scores)
+    adapted = shift.adapt(scores)
     with output_file(output, force=force) as temporary:
         dircal.save(adapted, temporary)
     lines = [*_sentences(adapted), f"Written to {name_of_output(output)}."]
