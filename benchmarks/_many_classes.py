@@ -8,7 +8,7 @@ from _problems import Problem, problems, usual_strengths
 from _timing import Row, race
 
 from dircal import DirichletCalibrator, VectorScaling
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood
 from dircal._core.model.structure import Diagonal, Full, Structure

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 
 __all__ = ["Passes", "count_folds", "count_passes"]
 

@@ -11,7 +11,7 @@ from sklearn.calibration import _TemperatureScaling
 
 from dircal import TemperatureScaling
 from dircal._core.clip.by_likelihood import learn_clip
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal.maps import CalibrationMap, LogProbability, Normalise

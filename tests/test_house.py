@@ -37,6 +37,7 @@ HELD = {
 KNOWN_TO_SIBLINGS = {"AutoCalibrator", "RecalibratedCalibrator", "house_style"}
 OF_SEVERAL_MODULES = {
     "calibrators/test_chunks.py",
+    "calibrators/test_passes.py",
     "cli/test_bad_input.py",
     "cli/test_readme.py",
     "distributed/test_guide.py",

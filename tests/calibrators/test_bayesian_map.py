@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 from dircal._core.bayes.posterior import ExactPosterior
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal.calibrators._bayesian_map import check_posterior, expected, step_of
 from dircal.maps import (

@@ -13,7 +13,7 @@ from dircal import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal._core.data import chunks as _rows
+from dircal._core.data import array_source, chunks
 from dircal._core.stats import score_sums
 from dircal.calibrators import _binary
 
@@ -29,8 +29,8 @@ each_calibrator = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), id
 
 
 def set_chunks(monkeypatch, rows):
-    monkeypatch.setattr(_rows, "_CHUNK_ROWS_AT_LEAST", rows)
-    monkeypatch.setattr(_rows, "_CHUNK_ELEMENTS", 1)
+    monkeypatch.setattr(chunks, "_CHUNK_ROWS_AT_LEAST", rows)
+    monkeypatch.setattr(chunks, "_CHUNK_ELEMENTS", 1)
 
 
 def objective(calibrator, problem, n):
@@ -52,7 +52,7 @@ def test_one_seven_and_a_hundred_chunks(calibrator, make_problem, monkeypatch):
     losses, chosen = [], set()
     for n_chunks in (1, 7, 100):
         set_chunks(monkeypatch, -(-N // n_chunks))
-        assert sum(1 for _ in _rows.row_slices((N, K))) == n_chunks
+        assert sum(1 for _ in chunks.row_slices((N, K))) == n_chunks
         fitted = calibrator.fit(problem.proba, problem.y)
         losses.append(objective(fitted, problem, N))
         chosen.add(fitted.clip_)
@@ -66,7 +66,7 @@ def test_a_memory_map_larger_than_the_cap(calibrator, make_problem, monkeypatch,
     in_memory = objective(calibrator.fit(problem.proba, problem.y), problem, N)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(_rows, "_CACHE_BYTES", mapped.nbytes // 10)
+    monkeypatch.setattr(array_source, "_CACHE_BYTES", mapped.nbytes // 10)
     set_chunks(monkeypatch, 100)
     read = []
     original = np.memmap.__getitem__
@@ -90,7 +90,7 @@ def test_many_classes_from_a_memory_map(make_problem, monkeypatch, tmp_path):
     plain = DirichletCalibrator().fit(problem.proba, problem.y)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(_rows, "_CACHE_BYTES", 1)
+    monkeypatch.setattr(array_source, "_CACHE_BYTES", 1)
     streamed = DirichletCalibrator().fit(mapped, problem.y)
     assert_allclose(streamed.predict_proba(mapped), plain.predict_proba(problem.proba), atol=1e-7)
 

@@ -18,7 +18,7 @@ from dircal import (
     VectorScaling,
     io,
 )
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal.exceptions import ConvergenceWarning
 from dircal.maps import _record
 

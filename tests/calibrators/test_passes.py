@@ -19,7 +19,8 @@ from dircal import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal._core.data.chunks import AbstractChunkSource, ArraySource
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource
 from dircal.exceptions import ConvergenceWarning
 
 N, K = 60_000, 10

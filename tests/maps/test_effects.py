@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal.maps import Affine, CalibrationMap, LogProbability, Normalise, Scale
 from dircal.maps._effects import measure_effects, shifts_of_pairs

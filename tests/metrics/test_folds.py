@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dircal._core.data.chunks import AbstractChunkSource, ArraySource
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource
 from dircal.inference import both_tests_of, default_measures, score_test_of, tabulate_measures
 from dircal.metrics import RECORDS, EqualWidth, Predictions, Table, corp_reliability, values_of
 

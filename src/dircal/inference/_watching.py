@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.stats.row_blocks import ignore
 from dircal._progress import Progress
 from dircal.metrics import Predictions

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dircal._core.data.chunks import ArraySource, survey_of
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray

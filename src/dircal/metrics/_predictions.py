@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import AbstractChunkSource, ArraySource, Chunk
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
-from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, ArraySource, Chunk
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, Chunk
 from dircal._core.stats.bins import BinTable, tabulate
 from dircal._core.stats.chances import BinChance, ChanceSums
 from dircal._typing import ArrayLike, FloatArray, IntArray

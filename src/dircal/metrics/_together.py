@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from dircal._core.data.chunks import ArraySource, Chunk
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import Chunk
 from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
 

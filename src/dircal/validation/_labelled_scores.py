@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import AbstractChunkSource, ArraySource, Reader, row_slices
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource, Reader, row_slices
 from dircal._typing import FloatArray, IntArray, LabelArray
 
 __all__ = ["AbstractLabelledRows", "LabelledScores"]

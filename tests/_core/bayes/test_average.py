@@ -10,7 +10,7 @@ from dircal._core.bayes import average
 from dircal._core.bayes.average import average_by_evidence, wide_and_narrow
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.state import EvidenceState
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.optim import newton as solver
 from dircal._core.optim.newton import Status

@@ -15,7 +15,7 @@ from dircal._core.bayes.evidence import (
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.prior import full_prior
 from dircal._core.bayes.state import EvidenceState
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import log_softmax
 from dircal._core.model.objective import Likelihood

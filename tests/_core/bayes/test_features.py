@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.state import EvidenceState
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.statistics import curve_statistics
 from dircal.maps import CalibrationMap, LogSoftmax

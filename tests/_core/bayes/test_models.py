@@ -9,7 +9,7 @@ from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.mixture import weights_of_whole_scores
 from dircal._core.bayes.models import MODELS, average_models
 from dircal._core.bayes.slope import most_probable_slope
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.curved import Curved
 from dircal._core.model.structure import Full

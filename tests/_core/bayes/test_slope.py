@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 from scipy.stats import logistic
 
 from dircal._core.bayes.slope import log_slope_prior, most_probable_slope
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal.maps import CalibrationMap, LogSoftmax
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dircal._core.clip.by_likelihood import CLIPS, learn_clip
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.model.objective import Likelihood, Objective

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dircal._core.clip.grid import GridEvaluation, TemperatureMap
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood
 from dircal._core.model.structure import Scalar

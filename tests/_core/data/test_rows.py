@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dircal._core.clip.by_likelihood import learn_clip
-from dircal._core.data.chunks import AbstractChunkSource, ArraySource, Chunk
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.rows import Rows, fold_together, smallest_subsample
 from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._core.model.objective import Likelihood, Objective

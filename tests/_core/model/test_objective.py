@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax as naive_log_softmax
 
-from dircal._core.data import chunks as rows_module
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data import array_source
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal
@@ -96,7 +96,7 @@ def test_products_do_not_depend_on_keeping_the_scores(precision, problem, monkey
     vector = np.random.default_rng(5).normal(size=12)
     args = (problem, STRUCTURES["full"], l2(K, 0.1))
     kept = make_objective(*args).linearise(point, precision)
-    monkeypatch.setattr(rows_module, "_CACHE_BYTES", 0)
+    monkeypatch.setattr(array_source, "_CACHE_BYTES", 0)
     read = make_objective(*args, chunk_rows=7).linearise(point, precision)
     assert_allclose(read.product(vector), kept.product(vector), rtol=1e-5)
     assert_allclose(read.moments.second, kept.moments.second, rtol=1e-4)

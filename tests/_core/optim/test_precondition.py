@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from scipy.special import log_softmax
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.optim.newton import Status

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.isotonic import IsotonicRegression
 
-from dircal._core.data.chunks import ArraySource
+from dircal._core.data.array_source import ArraySource
 from dircal._core.stats import score_sums
 from dircal._core.stats.isotonic import fit_isotonic
 from dircal._core.stats.score_sums import isotonic_curve, sum_by_bin, sum_by_score

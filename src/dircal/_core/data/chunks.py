@@ -8,7 +8,7 @@ for the next pass, such as probabilities, is kept beside the chunk.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
@@ -16,13 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
-from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "AbstractChunkSource",
     "AbstractSums",
-    "ArraySource",
     "Chunk",
     "Largest",
     "Memo",
@@ -42,8 +40,6 @@ __all__ = [
 _CHUNK_ELEMENTS = 65_536
 # With very many classes a chunk still has to have enough rows for the matrix product to pay.
 _CHUNK_ROWS_AT_LEAST = 512
-# Scores up to this size are computed once and kept; beyond it every pass reads the input again.
-_CACHE_BYTES = 256 * 2**20
 
 _T = TypeVar("_T")
 Reader = Callable[[npt.NDArray[Any]], FloatArray]
@@ -251,108 +247,3 @@ def _surveyed(function: Callable[[Chunk], _T], n_classes: int, chunk: Chunk) -> 
     # The survey first: some functions use up what they are given.
     survey = survey_of(n_classes, chunk)
     return _Surveyed(survey, function(chunk))
-
-
-@dataclass(frozen=True, eq=False)
-class ArraySource(AbstractChunkSource):
-    """Arrays in memory or mapped from a file, as a source of chunks.
-
-    Parameters
-    ----------
-    inputs : array (n, d)
-        Probabilities or logits as given, of any float type; never copied as a whole.
-    labels : array (r,)
-        Class indices 0..k-1.
-    sample_weight : array (r,) or None
-        Not negative; rows of weight zero are passed over.
-    read : callable
-        Makes scores (k, m) of rows of the inputs (m, d).
-    picked : array (r,) or None
-        Rows of ``inputs`` that the labels belong to; None stands for all of them.
-    chunk_rows : int or None
-        Rows in a chunk; None chooses.
-    cache_bytes : int or None
-        Scores up to this size are read once and kept for the passes that follow; None chooses.
-    weight_of_all : float or None
-        Sum of the weights that those of chunks are divided by, where these rows are part of more;
-        None stands for their own.
-    """
-
-    inputs: npt.NDArray[Any]
-    labels: IntArray
-    sample_weight: FloatArray | None
-    read: Reader
-    picked: IntArray | None = None
-    chunk_rows: int | None = None
-    cache_bytes: int | None = None
-    weight_of_all: float | None = None
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes k."""
-        return int(self.inputs.shape[1])
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether there are weights."""
-        return self.sample_weight is not None
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, those of weight zero included."""
-        return len(self.labels)
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Sum of the sample weights."""
-        if self.weight_of_all is not None:
-            return self.weight_of_all
-        if self.sample_weight is None:
-            return float(len(self.labels))
-        return float(self.sample_weight.sum())
-
-    def __iter__(self) -> Iterator[Chunk]:
-        """One chunk after another, as a fold meets them."""
-        return self.read_chunks() if self._kept is None else iter(self._kept)
-
-    def fold(self, function: Callable[[Chunk], _T]) -> _T:
-        """The sum of what ``function`` makes of each chunk, one after another."""
-        chunks = iter(self)
-        total: Any = function(next(chunks))
-        for chunk in chunks:
-            total += function(chunk)
-        result: _T = total
-        return result
-
-    def subsample(self) -> "ArraySource | None":
-        """One row from each of many equal stretches."""
-        weight, size = self.sample_weight, subsample_size(self.n_samples, self.n_classes)
-        if size is None:
-            return None
-        few = spread_rows(self.n_samples, size)
-        if weight is not None and not weight[few].any():
-            return None
-        return replace(
-            self,
-            labels=self.labels[few],
-            sample_weight=None if weight is None else weight[few],
-            picked=few if self.picked is None else self.picked[few],
-        )
-
-    @cached_property
-    def _kept(self) -> tuple[Chunk, ...] | None:
-        size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
-        if size > (_CACHE_BYTES if self.cache_bytes is None else self.cache_bytes):
-            return None
-        return tuple(replace(chunk, memo={}) for chunk in self.read_chunks())
-
-    def read_chunks(self) -> Iterator[Chunk]:
-        """Chunk after chunk, read anew."""
-        for part in row_slices((self.n_samples, self.n_classes), self.chunk_rows):
-            rows = part if self.picked is None else self.picked[part]
-            weight = None if self.sample_weight is None else self.sample_weight[part]
-            inputs, labels, weight = drop_zero_weight(self.inputs[rows], self.labels[part], weight)
-            if len(labels):
-                total = self.total_weight
-                share = np.full(len(labels), 1.0 / total) if weight is None else weight / total
-                yield Chunk(self.read(inputs), labels, share, start=part.start)

@@ -16,14 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dircal._core.data.chunks import (
-    AbstractChunkSource,
-    ArraySource,
-    Chunk,
-    Memo,
-    Reader,
-    once,
-)
+from dircal._core.data.array_source import ArraySource
+from dircal._core.data.chunks import AbstractChunkSource, Chunk, Memo, Reader, once
 from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._typing import IntArray
 
