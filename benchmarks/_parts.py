@@ -98,7 +98,7 @@ def _on_dask(path: str) -> dict[str, float]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, scheduler_port=0, dashboard_address=None
+            n_workers=2, threads_per_worker=1, scheduler_port=0, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
