@@ -127,6 +127,7 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/parts.py
 
 $(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[experiments]"

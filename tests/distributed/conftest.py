@@ -37,7 +37,7 @@ def cut():
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of two worker processes, on any port and without a page."""
+    """A client of two worker processes, on any ports."""
     from distributed import Client, LocalCluster
 
     with warnings.catch_warnings():
@@ -48,7 +48,7 @@ def client():
                 threads_per_worker=1,
                 processes=True,
                 scheduler_port=0,
-                dashboard_address=None,
+                dashboard_address=":0",
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):

@@ -87,7 +87,7 @@ def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles)
         n_workers=1,
         threads_per_worker=1,
         processes=False,
-        dashboard_address=None,
+        dashboard_address=":0",
         set_as_default=False,
     ) as alone:
         one = distributed.fit(VectorScaling(), lazy, weight="w", client=alone)

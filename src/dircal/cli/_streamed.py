@@ -92,7 +92,7 @@ def engine_client(engine: str | None, scheduler: str | None) -> Iterator[Any]:
             yield client
         return
     with (
-        LocalCluster(threads_per_worker=1, scheduler_port=0, dashboard_address=None) as cluster,
+        LocalCluster(threads_per_worker=1, scheduler_port=0, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

@@ -118,9 +118,7 @@ class _DaskParts(AbstractParts):
         futures = self._client.map(send, self._bundles, pure=False, retries=_RETRIES)
         while len(futures) > FAN_IN:
             groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
-            futures = [
-                self._client.submit(_add, group, pure=False, retries=_RETRIES) for group in groups
-            ]
+            futures = self._client.map(_add, groups, pure=False, retries=_RETRIES)
         results: list[_T | None] = self._client.gather(futures)
         if self._tell is not None:
             self._tell(self._n_rows)
