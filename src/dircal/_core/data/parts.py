@@ -157,6 +157,7 @@ class _Look:
         rows = part.rows if self.change is None else self.change(part.rows)
         source: ArraySource = rows.source(self.read)
         for chunk in replace(source, weight_of_all=self.total_weight).read_chunks():
+            assert chunk.start is not None
             yield replace(chunk, start=part.first + chunk.start)
 
 
