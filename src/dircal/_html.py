@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 __all__ = ["BAD", "GOOD", "card", "facts", "histogram", "map_picture", "mark", "table"]
 
 GOOD = "#00875f"
-"""Of what is better, here and on every page and picture."""
+"""Of words on what is better: the green of pages and pictures, dark enough to be read."""
 BAD = "#d55e00"
 """Of what is worse."""
 _BLUE = "#0072b2"
@@ -102,7 +101,7 @@ def _path(x: Sequence[float], y: Sequence[float]) -> str:
 
 
 def _picture(words: str, inside: str, across: str, up: str) -> str:
-    label: Any = 'font-size="10" fill="currentColor" text-anchor="middle"'
+    label = 'font-size="10" fill="currentColor" text-anchor="middle"'
     return (
         f'<svg role="img" aria-label="{escape(words)}" width="160" height="150" '
         'viewBox="-22 -6 150 146" style="overflow:visible">'
