@@ -37,3 +37,10 @@ def test_draws_that_are_all_alike():
     test = CalibrationTest(0.2, 0.0, np.zeros(50), "confidence_ece", 10)
     display = CalibrationTestDisplay.from_test(test).plot()
     assert max(display.to_frame()["count"]) == 50
+
+
+def test_it_says_what_comes_from_moments():
+    for source, told in (("draws", "50 draws"), ("moments", "50 draws from moments")):
+        test = CalibrationTest(0.2, 0.0, np.arange(50.0), "classwise_ece", 10, source)
+        display = CalibrationTestDisplay.from_test(test).plot()
+        assert display.bars_.get_label() == f"calibrated model, {told}"

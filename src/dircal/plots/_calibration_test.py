@@ -191,7 +191,7 @@ class CalibrationTestDisplay(AbstractDisplay):
         """
         columns, test = self._columns(), self.test
         lower, upper = np.array(columns["lower"]), np.array(columns["upper"])
-        draws = len(test.null_sample)
+        draws, told = len(test.null_sample), " from moments" if test.source == "moments" else ""
         with house_style():
             panel = one_axes(ax, 5.4, 3.2)
             self.bars_ = panel.bar(
@@ -203,7 +203,7 @@ class CalibrationTestDisplay(AbstractDisplay):
                 # Blue as well: of many narrow bars only the edges are seen.
                 edgecolor=PALETTE[0],
                 linewidth=0.4,
-                label=f"calibrated model, {draws:,} draws",
+                label=f"calibrated model, {draws:,} draws{told}",
             )
             self.line_ = panel.axvline(
                 test.statistic, color=GAP, linewidth=1.8, label=f"observed {test.statistic:.4f}"
