@@ -24,7 +24,7 @@ from dircal import (
     plots,
 )
 from dircal.metrics import log_loss
-from dircal.shift import CalibrationMonitor
+from dircal.shift import CalibrationMonitor, shift_report
 
 
 @cache
@@ -121,6 +121,20 @@ def monitor() -> Any:
     return plots.MonitorDisplay.from_monitor(watched)
 
 
+def shift() -> Any:
+    """Three animals, one of which has become rarer and another confused with it."""
+    q, y, _ = world()
+    names = np.array(["ant", "bee", "cow"])
+    calibrator = DirichletCalibrator().fit(q, names[y])
+    truth = GenerativeParameters(
+        [[2.0, 1.0, 0.8], [0.6, 1.2, 1.0], [0.9, 0.7, 1.3]], [0.3, 0.3, 0.4]
+    )
+    X, labels = truth.sample(4000, random_state=1)
+    return plots.ShiftDisplay.from_report(
+        shift_report(calibrator, q, names[y], X, names[labels], n_resamples=199)
+    )
+
+
 def rank() -> Any:
     """Four methods in twenty small worlds."""
     names, losses, _ = many_worlds()
@@ -155,6 +169,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "pass_rate": lambda: plots.PassRateDisplay.from_pvalues(many_worlds()[2]),
     "hyperparameter": hyperparameter,
     "monitor": monitor,
+    "shift": shift,
 }
 
 

@@ -22,6 +22,7 @@ from dircal.plots._reliability_curves import Curve as Curve
 from dircal.plots._reliability_curves import confidence_curve as confidence_curve
 from dircal.plots._reliability_curves import curves_of_classes as curves_of_classes
 from dircal.plots._score_box import ScoreBoxDisplay
+from dircal.plots._shift import ShiftDisplay
 from dircal.plots._style import house_style
 
 __all__ = [
@@ -38,5 +39,6 @@ __all__ = [
     "RankDisplay",
     "ReliabilityDisplay",
     "ScoreBoxDisplay",
+    "ShiftDisplay",
     "house_style",
 ]
