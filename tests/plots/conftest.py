@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dircal import DirichletCalibrator, LinearParameters, plots
-from dircal.shift import CalibrationMonitor
+from dircal import DirichletCalibrator, IdentityCalibrator, LinearParameters, plots
+from dircal.shift import CalibrationMonitor, shift_report
 
 
 def make_display(name, problem, k, class_names=None):
@@ -42,12 +42,21 @@ def make_display(name, problem, k, class_names=None):
         "PassRateDisplay": lambda: cls.from_pvalues(dict(zip(methods, values.T, strict=True))),
         "RankDisplay": lambda: cls.from_values(values, names=methods),
         "ReliabilityDisplay": lambda: cls.from_predictions(y, proba, classes=range(k)),
+        "ShiftDisplay": lambda: cls.from_report(shift_report_of(y, proba, softer, names)),
         "ScoreBoxDisplay": lambda: cls.from_predictions(y, {"before": proba}, **common),
         "CalibrationTestDisplay": lambda: cls.from_predictions(
             y, proba, classes=range(k), n_resamples=50, random_state=0
         ),
     }
     return makers[name]()
+
+
+def shift_report_of(y, proba, softer, names):
+    """From probabilities to softer ones, with the names of the classes for labels."""
+    k = proba.shape[1]
+    labels = np.array([f"class {j}" for j in range(k)] if names is None else names, dtype=object)
+    identity = IdentityCalibrator(classes=labels).fit(proba, labels[y])
+    return shift_report(identity, proba, labels[y], softer, labels[y], n_resamples=199)
 
 
 @pytest.fixture(scope="session")

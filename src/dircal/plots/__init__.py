@@ -24,6 +24,7 @@ from dircal.plots._reliability_curves import confidence_curve as confidence_curv
 from dircal.plots._reliability_curves import curves_of_classes as curves_of_classes
 from dircal.plots._reliability_curves import fade as fade
 from dircal.plots._score_box import ScoreBoxDisplay
+from dircal.plots._shift import ShiftDisplay
 from dircal.plots._style import house_style
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "RankDisplay",
     "ReliabilityDisplay",
     "ScoreBoxDisplay",
+    "ShiftDisplay",
     "house_style",
 ]
