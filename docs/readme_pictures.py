@@ -74,7 +74,7 @@ def _panel(x: float, title: str, y: Any, proba: Any) -> str:
         _text(centre, 98, told, 16, QUIET),
         f'<rect x="{x}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="#f5f7fa"/>\n',
     ]
-    frame = ReliabilityDisplay.from_predictions(y, proba, n_bins=10, level=None).frame()
+    frame = ReliabilityDisplay.from_predictions(y, proba, n_bins=10, level=None).to_frame()
     most = max(frame["count"])
     bars = zip(frame["mean_predicted"], frame["frequency"], frame["count"], strict=True)
     for said, found, count in bars:

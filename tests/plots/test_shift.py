@@ -15,7 +15,7 @@ def test_lines_lead_from_before_to_now():
         calibrator, *before.sample(900, 1), *after.sample(900, 2), n_resamples=199
     )
     display = ShiftDisplay.from_report(report).plot()
-    frame = display.frame()
+    frame = display.to_frame()
     assert frame["adjusted"] == sorted(frame["adjusted"])
     assert [x for x, _ in display.dots_.get_offsets().tolist()] == frame["new"]
     assert "frequency of 0" in frame["finding"]

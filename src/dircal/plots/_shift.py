@@ -4,7 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from dircal.plots._base import AbstractDisplay, Frame, make_frame
+from dircal._frames import to_frame
+from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn
 from dircal.plots._style import house_style, one_axes
 from dircal.shift import Finding, ShiftReport
@@ -53,7 +54,7 @@ class ShiftDisplay(AbstractDisplay):
     >>> before, after = (GenerativeParameters(alpha, pi) for pi in ([0.5, 0.5], [0.8, 0.2]))
     >>> old = VectorScaling().fit(*before.sample(2000, 0))
     >>> report = shift_report(old, *before.sample(1000, 1), *after.sample(1000, 2))
-    >>> ShiftDisplay.from_report(report).frame()["finding"][0]
+    >>> ShiftDisplay.from_report(report).to_frame()["finding"][0]
     'frequency of 0'
     """
 
@@ -83,19 +84,21 @@ class ShiftDisplay(AbstractDisplay):
         """
         return cls(list(report.findings[:_MOST]), report.level)
 
-    def frame(self) -> Frame:
+    def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each finding, the surest first.
 
         Returns
         -------
-        columns : dict of lists
+        frame : data frame, or dict of lists
             ``finding``, ``old`` and ``new``, and the p-value ``adjusted`` for all of them.
         """
-        return make_frame(
-            finding=[_name(one) for one in self.findings],
-            old=[one.old for one in self.findings],
-            new=[one.new for one in self.findings],
-            adjusted=[one.adjusted for one in self.findings],
+        return to_frame(
+            make_frame(
+                finding=[_name(one) for one in self.findings],
+                old=[one.old for one in self.findings],
+                new=[one.new for one in self.findings],
+                adjusted=[one.adjusted for one in self.findings],
+            )
         )
 
     def plot(self, ax: Any = None) -> Self:
