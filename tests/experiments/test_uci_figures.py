@@ -197,8 +197,9 @@ def test_every_figure_on_the_page_exists_and_the_other_way_round():
 
 def test_files_are_small():
     sizes = [(RESULTS.folder / "figures" / name).stat().st_size for name in COMMITTED]
-    assert max(sizes) < 100_000
-    assert sum(sizes) < 1_000_000
+    # Every bar of a reliability diagram has an opacity of its own.
+    assert max(sizes) < 120_000
+    assert sum(sizes) < 1_100_000
 
 
 @pytest.mark.parametrize("name", ["2a", "s4"])

@@ -201,7 +201,7 @@ def draw_curve(
         zorder=2.5,
     )
     for opacity, bar, gap in zip(
-        fade(curve.count[used]), artists["bars_"], artists["gaps_"], strict=True
+        fade(curve.count[used]).round(2), artists["bars_"], artists["gaps_"], strict=True
     ):
         bar.set_alpha(opacity)
         gap.set_alpha(opacity)
@@ -257,7 +257,6 @@ def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) 
         zorder=3,
         label="range by chance",
     )
-    band.set_alpha(np.tile(fade(curve.count[used]), 3).tolist())
     ax.add_collection(band)
     return band
 
