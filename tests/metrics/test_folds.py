@@ -211,6 +211,25 @@ def test_differences_of_means_do_not_depend_on_chunks():
     assert_allclose(table(7), table(None), rtol=1e-9, atol=1e-12)
 
 
+def test_rows_that_are_not_counted_are_not_drawn():
+    far = elsewhere(predictions_of("plain"), 64)
+
+    class Uncounted(Elsewhere):
+        def fold(self, function):
+            return sum_of(function(replace(chunk, start=None)) for chunk in self.rows)
+
+    def sum_of(parts):
+        total = next(parts)
+        for part in parts:
+            total += part
+        return total
+
+    uncounted = replace(far, source=Uncounted(far.source.rows))
+    assert RECORDS["log_loss"].of(uncounted).value(uncounted) > 0
+    with pytest.raises(ValueError, match="does not count them"):
+        score_test_of(uncounted, 100, 0.05, np.random.default_rng(0))
+
+
 def test_the_numbers_of_rows_are_those_of_the_source():
     predictions = predictions_of("plain")
     starts = [chunk.start for chunk in in_parts(predictions, 64).source]

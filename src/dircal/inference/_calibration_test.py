@@ -26,6 +26,7 @@ from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
+from dircal.inference._result import AbstractResult
 from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
@@ -50,7 +51,7 @@ Statistic: TypeAlias = Literal["confidence_ece", "classwise_ece"]
 
 
 @dataclass(frozen=True)
-class CalibrationTest:
+class CalibrationTest(AbstractResult):
     """Result of `calibration_test`.
 
     Parameters

@@ -11,6 +11,7 @@ from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._drawn_sums import Source
 from dircal.inference._resampling import draw_together, range_of
+from dircal.inference._result import AbstractResult
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -18,7 +19,7 @@ __all__ = ["ConfidenceInterval", "confidence_interval"]
 
 
 @dataclass(frozen=True)
-class ConfidenceInterval:
+class ConfidenceInterval(AbstractResult):
     """Result of `confidence_interval`.
 
     Parameters

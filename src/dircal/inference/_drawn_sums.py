@@ -53,7 +53,7 @@ def resample(
         limited_blas((n, 1)),
         Progress("Drawing rows", n * n_resamples, "rows") as progress,
     ):
-        add_up: Callable[[Sequence[RowTerms], int], Any] = _moments_of_block
+        add_up: Callable[[Sequence[RowTerms], int | None], Any] = _moments_of_block
         if source == "draws":
             add_up = partial(
                 draw_sums,
@@ -136,7 +136,7 @@ class _SumRows:
 
     terms: tuple[tuple[int, Callable[[Block], RowTerms]], ...]
     means: tuple[_Mean, ...]
-    add_up: Callable[[Sequence[RowTerms], int], Any]
+    add_up: Callable[[Sequence[RowTerms], int | None], Any]
 
     def __call__(self, blocks: tuple[Block, ...]) -> _Sums:
         terms = [terms_of(blocks[at]) for at, terms_of in self.terms]
@@ -150,7 +150,7 @@ class _SumRows:
         return _Sums(rows, powers)
 
 
-def _moments_of_block(terms: Sequence[RowTerms], start: int) -> SumMoments:
+def _moments_of_block(terms: Sequence[RowTerms], start: int | None) -> SumMoments:
     del start
     return sum_moments(terms)
 

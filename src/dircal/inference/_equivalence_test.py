@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_together
+from dircal.inference._result import AbstractResult
 from dircal.metrics import Predictions
 from dircal.validation import check_number, check_random_state
 
@@ -16,7 +17,7 @@ __all__ = ["EquivalenceTest", "equivalence_test"]
 
 
 @dataclass(frozen=True)
-class EquivalenceTest:
+class EquivalenceTest(AbstractResult):
     """Result of `equivalence_test`.
 
     Parameters

@@ -9,6 +9,7 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import difference_between
+from dircal.inference._result import AbstractResult
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -16,7 +17,7 @@ __all__ = ["PairedComparison", "paired_comparison"]
 
 
 @dataclass(frozen=True)
-class PairedComparison:
+class PairedComparison(AbstractResult):
     """Result of `paired_comparison`.
 
     Parameters

@@ -13,6 +13,7 @@ from dircal._core.stats.score import NullScores, ScoreSums, adjust_holm, scores_
 from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
+from dircal.inference._result import AbstractResult
 from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Block, Predictions, fold_together
@@ -29,7 +30,7 @@ _TIE = 1e-5
 
 
 @dataclass(frozen=True)
-class ScoreTest:
+class ScoreTest(AbstractResult):
     """Result of `score_test`.
 
     Parameters

@@ -24,7 +24,7 @@ class Block:
     proba: FloatArray
     labels: IntArray
     weight: FloatArray | None
-    start: int = 0
+    start: int | None = None
 
     @classmethod
     def of_chunk(cls, chunk: Chunk, weight: FloatArray | None) -> Self:

@@ -82,14 +82,15 @@ class Chunk:
 
     ``memo`` holds what passes have left here for those that follow; it is None for a chunk that is
     read anew at every pass. ``start`` is the number of the first row, counted from the first of the
-    source: what is drawn at random for a row depends on it, and not on how rows are cut.
+    source: what is drawn at random for a row depends on it, and not on how rows are cut. Sources
+    that do not count their rows leave it out.
     """
 
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
     memo: dict[str, tuple[Hashable, Any]] | None = field(default=None, repr=False)
-    start: int = 0
+    start: int | None = None
 
     def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
         """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""

@@ -48,7 +48,7 @@ class DrawnSums(AbstractSums):
 
 def draw_sums(
     several: Sequence[RowTerms],
-    start: int,
+    start: int | None,
     blocks: RowBlocks,
     n_resamples: int,
     advance: Callable[[int], None] = ignore,

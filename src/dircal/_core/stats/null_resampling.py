@@ -183,7 +183,7 @@ class NullCells:
     draws: range
     advance: Callable[[int], None] = ignore
 
-    def __call__(self, several: Sequence[FloatArray], start: int) -> CellSums:
+    def __call__(self, several: Sequence[FloatArray], start: int | None) -> CellSums:
         """Of probabilities (k, m) of each predictions, for rows from ``start`` on."""
         k, m = several[0].shape
         n_cells = k * self.several[0].n_bins

@@ -54,8 +54,13 @@ class RowBlocks:
         """Number of rows before a block."""
         return min(block * BLOCK_ROWS, self.n_rows)
 
-    def cut(self, start: int, n_rows: int) -> Iterator[RowBlock]:
+    def cut(self, start: int | None, n_rows: int) -> Iterator[RowBlock]:
         """The blocks of so many rows from ``start`` on, with the part of each."""
+        if start is None:
+            raise ValueError(
+                "Numbers are drawn for rows by their place, but the source of these rows does not "
+                "count them: its chunks have no `start`. Count the rows of its parts first."
+            )
         stop = start + n_rows
         for number in range(start // BLOCK_ROWS, -(-stop // BLOCK_ROWS)):
             first, end = self.rows_before(number), self.rows_before(number + 1)
