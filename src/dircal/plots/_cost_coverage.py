@@ -81,7 +81,7 @@ class CostCoverageDisplay(AbstractDisplay):
     'share of errors among decided rows'
     """
 
-    title = "Errors and costs by how much the model decides"
+    title = "Errors and costs by coverage"
     how_to_read = (
         "To the left only the surest rows are decided by the model, to the right all of them. The "
         "lower the curve, the better. Where costs are drawn, the rows that are left out are asked "

@@ -92,11 +92,20 @@ class SumMoments(AbstractSums):
 
 def sum_moments(several: Sequence[RowTerms]) -> SumMoments:
     """Moments of the terms of the same rows: the dense ones of all, then the others of all."""
-    dense = sparse.csr_array(np.vstack([terms.dense for terms in several]).T)
-    cells = [terms.cells for terms in several if terms.cells is not None]
-    rows = sparse.hstack([dense, *cells], format="csr")
+    dense = np.vstack([terms.dense for terms in several])
+    parts = [terms.cells for terms in several if terms.cells is not None]
+    if len(dense) or not parts:
+        parts.insert(0, sparse.csr_array(dense.T))
+    rows = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
     products = (rows.T @ rows).toarray()
-    return SumMoments(rows.shape[0], _column_sums(rows), products, _column_sums(rows.power(3)))
+    # A product, since a power of three takes sixty times as long.
+    cubes = rows.data * rows.data * rows.data
+    return SumMoments(
+        rows.shape[0],
+        _column_sums(rows),
+        products,
+        np.bincount(rows.indices, cubes, rows.shape[1]).astype(np.float64, copy=False),
+    )
 
 
 def sums_from_moments(
