@@ -46,19 +46,22 @@ def fit_group_maps(
     temperature = TemperatureScaling(input_scale=input_scale)._fit_checked(data)
     temperature._let_go_of_rows()
     # A common map that bends or mixes may have lost what some groups would need.
-    found = [_effects(base, rows, starts) for base in (common, temperature)]
-    best = int(np.argmax([effects.log_evidence.sum() for effects in found]))
-    base, effects = (common, temperature)[best], found[best]
+    bases = [common, temperature]
+    found = [_effects(base, rows, starts) for base in bases]
     ends = [*starts[1:], len(codes)]
     maps = []
     for i, (first, end) in enumerate(zip(starts, ends, strict=True)):
-        moved = _moved(base.map_, effects.weights[i])
+        candidates = [
+            (_moved(base.map_, effects.weights[i]), float(effects.log_evidence[i]))
+            for base, effects in zip(bases, found, strict=True)
+        ]
         own = rows.take(np.arange(first, end))
-        maps.append(_with_fresh(moved, float(effects.log_evidence[i]), own, input_scale))
+        maps.append(_average([*candidates, *_fresh(own, input_scale)]))
+    best = found[int(np.argmax([effects.log_evidence.sum() for effects in found]))]
     return GroupMaps(
         maps,
-        dict(zip(KINDS, effects.precisions.tolist(), strict=True)),
-        dict(zip(KINDS, effects.effective_dof.tolist(), strict=True)),
+        dict(zip(KINDS, best.precisions.tolist(), strict=True)),
+        dict(zip(KINDS, best.effective_dof.tolist(), strict=True)),
     )
 
 
@@ -75,24 +78,31 @@ def _moved(base: CalibrationMap, weights: FloatArray) -> CalibrationMap:
     return base.then(LogProbability(), Affine(matrix, weights[:, -1]), Softmax())
 
 
-def _with_fresh(
-    moved: CalibrationMap, log_evidence: float, own: LabelledScores, input_scale: InputScale
-) -> CalibrationMap:
-    """Its mean with a map of the rows of the group alone, by their evidence."""
+def _fresh(own: LabelledScores, input_scale: InputScale) -> list[tuple[CalibrationMap, float]]:
+    """A map of the rows of a group alone and its log-evidence, where there are enough."""
     n_rows = len(own.labels) if own.sample_weight is None else float(own.sample_weight.sum())
     if n_rows < _ROWS_OF_A_FRESH_MAP:
-        return moved
+        return []
     fresh = AutoCalibrator(input_scale=input_scale)._fit_checked(own)
     fresh._let_go_of_rows()
     prior = np.array([MODELS[name] for name in fresh.table_["calibrator"]])
-    of_fresh = np.logaddexp.reduce(fresh.table_["log_evidence"] + np.log(prior / prior.sum()))
-    ahead = float(np.clip(log_evidence - of_fresh, -500.0, 500.0))
-    if ahead > np.log(_WINDOW):
-        return moved
-    if ahead < -np.log(_WINDOW):
-        return fresh.map_
-    weight = float(1.0 / (1.0 + np.exp(-ahead)))
-    return mean_of_maps([moved.then(Scale(weight)), fresh.map_.then(Scale(1.0 - weight))])
+    log_evidence = fresh.table_["log_evidence"] + np.log(prior / prior.sum())
+    return [(fresh.map_, float(np.logaddexp.reduce(log_evidence)))]
+
+
+def _average(candidates: list[tuple[CalibrationMap, float]]) -> CalibrationMap:
+    """The mean of maps by their evidence, without those that are out of the question."""
+    log_evidence = np.array([one for _, one in candidates])
+    weights = np.exp(log_evidence - log_evidence.max())
+    kept = [
+        (each, float(weight))
+        for (each, _), weight in zip(candidates, weights, strict=True)
+        if weight >= 1.0 / _WINDOW
+    ]
+    if len(kept) == 1:
+        return kept[0][0]
+    # The mean divides by the sum.
+    return mean_of_maps([each.then(Scale(weight)) for each, weight in kept])
 
 
 def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:

@@ -64,10 +64,10 @@ class GroupedCalibrator(AbstractAdapted):
     .. math:: s + \delta_g s + V_g s + b_g,
 
     in which slopes :math:`\delta`, matrices V (diagonal with more than 8 classes) and intercepts b
-    are normal around zero, with precisions that maximise the evidence of all groups. The common
-    map, or the temperature map where that foretells the groups better, is what they are around.
-    A group with 30 rows or more is also given a map of its own, and the mean of the two is taken by
-    their evidence, so that groups which have nothing in common lose nothing.
+    are normal around zero, with precisions that maximise the evidence of all groups. The same is
+    done around the temperature map of all rows, and a group with 30 rows or more is also given a
+    map of its own. The map of a group is the mean of these by their evidence for it, so that groups
+    which have nothing in common lose next to nothing.
 
     When not to use it: where groups are so many that each has one row, or where the group of new
     rows is not known; one map is then all there is.
