@@ -91,7 +91,7 @@ FIT = ["fit", "p.csv", "--label", "y", "-o", "map.json"]
     ("arguments", "message"),
     [
         (["fti"], "Did you mean 'fit'?"),
-        (["fit", "p.csv", "--labl", "y"], "'--label'"),
+        (["fit", "p.csv", "--labl", "y"], "--label"),
         (["fit", "p.csv", "-o", "map.json"], "Missing option '--label'"),
         (["fit", "q.csv", "--label", "y", "-o", "map.json"], "Did you mean 'p.csv'?"),
         (["fit", "p.xls", "--label", "y", "-o", "map.json"], "Files of predictions end in"),

@@ -203,8 +203,8 @@ def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NA
     unlabelled = click.option(
         "--skip-unlabelled",
         "unlabelled",
-        flag_value="skip",
-        default="refuse",
+        is_flag=True,
+        callback=lambda _, __, skips: "skip" if skips else "refuse",
         help="Leave out rows without a label; otherwise they are an error.",
     )
     return label(classes(scale(unlabelled(source_options(command, format_names=format_names)))))
