@@ -146,7 +146,7 @@ def visible_texts(figure):
 
 
 def test_every_kind_is_published():
-    assert len(DISPLAYS) == 12
+    assert len(DISPLAYS) == 14
     assert set(plots.__all__) - set(DISPLAYS) == {"house_style"}
 
 
