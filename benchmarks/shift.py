@@ -344,9 +344,10 @@ def main(names: list[str]) -> None:
     warnings.simplefilter("ignore")
     for name in names or list(PARTS):
         title, make = PARTS[name]
+        made = make()
         text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
         parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.M | re.S))
-        parts[title] = f"\n{make()}\n"
+        parts[title] = f"\n{made}\n"
         order = [title for title, _ in PARTS.values() if title in parts]
         body = "\n\n".join(f"## {one}\n\n{parts[one].strip()}" for one in order)
         PAGE.write_text(f"{HEAD}\n{body}\n", encoding="utf-8")
