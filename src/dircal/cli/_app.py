@@ -18,7 +18,7 @@ SUMMARIES = {
     "compare": "Compare calibrators on a file of predictions.",
     "report": "Write a page about a file of predictions, to read and hand on.",
     "explain": "Say what a fitted map corrects.",
-    "export": "Take a fitted map to ONNX, PyTorch or plain Python.",
+    "export": "Take a fitted map to ONNX, PyTorch, plain Python or a database.",
     "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
 }
 """First lines of the commands, which `--help` shows without loading them."""
