@@ -102,7 +102,7 @@ FIT = ["fit", "p.csv", "--label", "y", "-o", "map.json"]
         (["fit", "p.csv", "--label", "y", "-o", "p.csv"], "is the input"),
         (["fit", "p.csv", "--label", "y", "-o", "no/map.json"], "a folder that does not exist"),
         (["compare", "p.csv", "--label", "y", "--calibrators", "vectr"], "Did you mean 'vector'?"),
-        (["report", "p.csv", "--label", "y", "-o", "x.pdf"], "'x.html'"),
+        (["report", "p.csv", "--label", "y", "-o", "x.docx"], "'x.html'"),
         (["apply", "mpa.json", "p.csv", "-o", "o.csv"], "No such file or directory: 'mpa.json'"),
         (
             ["evaluate", "p.csv", "--label", "y", "--fail-if", "class_wise_ece > 1"],

@@ -95,7 +95,8 @@ def test_rows_that_are_decided_tell_nothing(frame, cut):
     table = logits.assign(y=labels)
     calibrator = VectorScaling(input_scale="logit")
     fitted = distributed.fit(calibrator, cut(table, 3))
-    assert_same_map(calibrator.fit(logits, labels), fitted, logits)
+    # Rows to start from are picked among all, in memory among those that tell something.
+    assert_same_map(calibrator.fit(logits, labels), fitted, logits, atol=1e-6)
 
 
 @pytest.mark.parametrize("columns", [["p", "q"], ["q"]])

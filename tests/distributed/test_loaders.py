@@ -34,7 +34,8 @@ def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch):
             monkeypatch.setattr(_local, "_CACHE_BYTES", cache)
         for one in given:
             fitted = distributed.fit(VectorScaling(), one, weight="w")
-            assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-10)
+            # Files may come in another order, where the subsample to start from is another.
+            assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
 def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch):

@@ -20,6 +20,7 @@ __all__ = [
     "items_of",
     "list_names",
     "list_of_columns",
+    "names_many_files",
     "open_file",
 ]
 
@@ -80,6 +81,11 @@ def check_source(source: PredictionsFile) -> None:
         if source.columns is not None and table.score_columns is None and "*" not in source.columns:
             for name in items_of(source.columns):
                 column_called(table, name, "--columns")
+
+
+def names_many_files(path: Path) -> bool:
+    """Whether a path is a folder, or a pattern that no file is called after."""
+    return path.is_dir() or (any(sign in str(path) for sign in "*?[") and not path.exists())
 
 
 def check_exists(path: Path) -> None:

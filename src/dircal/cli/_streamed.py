@@ -11,7 +11,7 @@ from dircal._progress import Progress
 from dircal._typing import LabelArray
 from dircal.cli._kinds import kind_of
 from dircal.cli._selection import columns_of_classes
-from dircal.cli._source import PredictionsFile, column_called
+from dircal.cli._source import PredictionsFile, column_called, names_many_files
 from dircal.cli.tables import open_table
 from dircal.distributed import Selection, observed_labels, parquet_files
 
@@ -35,7 +35,7 @@ class StreamedTable:
 def is_streamed(source: PredictionsFile, engine: str | None) -> bool:
     """Whether a path names many files, or a cluster is to read it."""
     text = str(source.path)
-    many = source.path.is_dir() or (any(c in text for c in "*?[") and not source.path.exists())
+    many = names_many_files(source.path)
     if engine is not None and not many and kind_of(source.path) != ".parquet":
         raise ValueError(
             f"--engine {engine} reads Parquet; got {text!r}. Leave it out, or write the "
