@@ -152,7 +152,7 @@ def calibration_test(
 
     From 100,000 rows on, and with up to 3000 bins of all classes, the errors of the classes are
     those of normal numbers with the variances and covariances that the counts of such labels have.
-    Means of the null samples differed by less than 1 %. The result says "moments".
+    Means of the null samples differed by at most 1.2 %. The result says "moments".
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
