@@ -24,7 +24,7 @@ SOURCES = (
     "nli_mnli_robertabase_s0",
 )
 N_FIT = N_TEST = N_RULE = 1000
-N_DEALS = 1000
+N_DEALS = 200
 MAX_RISK = 0.05
 PAGE = Path(__file__).resolve().parent / "decisions.md"
 _HEAD = f"""# Decisions: are costs as foretold, and risks below their bounds?
