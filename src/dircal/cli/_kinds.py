@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__all__ = ["DELIMITERS", "FORMATS", "kind_of"]
+__all__ = ["DELIMITERS", "FORMATS", "kind_of", "names_many_files"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """What separates the cells of a text file unless something else is said or found."""
@@ -22,3 +22,11 @@ def kind_of(path: Path) -> str:
     raise ValueError(
         f"{str(path)!r} does not say by its ending what it is. Files of predictions end in {known}."
     )
+
+
+def names_many_files(path: Path) -> bool:
+    """Whether a path is a folder of Parquet files, or a pattern that no file is called after."""
+    if path.is_dir():
+        # One that is called after another kind of file is a mistake.
+        return path.suffix.lower() not in (*DELIMITERS, ".gz", ".npy", ".npz")
+    return any(sign in str(path) for sign in "*?[") and not path.exists()

@@ -11,7 +11,7 @@ from dircal.cli._calibrators import NAMES, check_names
 from dircal.cli._errors import DEBUG
 from dircal.cli._kinds import FORMATS
 from dircal.cli._output import check_output, is_stdout
-from dircal.cli._source import PredictionsFile, check_exists, check_source, names_many_files
+from dircal.cli._source import PredictionsFile, check_exists, check_source
 from dircal.cli._standard_input import input_file
 
 __all__ = [
@@ -130,9 +130,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
             unlabelled=unlabelled,
             name="standard input" if is_stdout(predictions) else "",
         )
-        # Commands with an engine read many files as one table, a part at a time.
-        if not ("engine" in kwargs and names_many_files(source.path)):
-            check_source(source)
+        check_source(source)
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]

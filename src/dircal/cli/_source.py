@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dircal.cli._kinds import kind_of
+from dircal.cli._kinds import kind_of, names_many_files
 from dircal.cli._nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ __all__ = [
     "items_of",
     "list_names",
     "list_of_columns",
-    "names_many_files",
     "open_file",
 ]
 
@@ -70,8 +69,9 @@ def open_file(source: PredictionsFile) -> "AbstractTable":
 
 def check_source(source: PredictionsFile) -> None:
     """Open the file and look for the columns that the options name: what fails, fails at once."""
-    kind_of(source.path)
-    check_exists(source.path)
+    if not names_many_files(source.path):
+        kind_of(source.path)
+        check_exists(source.path)
     with open_file(source) as table:
         beside = table.score_columns is not None and source.label.endswith(".npy")
         if source.label and not beside:
@@ -81,11 +81,6 @@ def check_source(source: PredictionsFile) -> None:
         if source.columns is not None and table.score_columns is None and "*" not in source.columns:
             for name in items_of(source.columns):
                 column_called(table, name, "--columns")
-
-
-def names_many_files(path: Path) -> bool:
-    """Whether a path is a folder, or a pattern that no file is called after."""
-    return path.is_dir() or (any(sign in str(path) for sign in "*?[") and not path.exists())
 
 
 def check_exists(path: Path) -> None:

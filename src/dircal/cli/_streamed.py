@@ -9,9 +9,9 @@ from typing import Any
 
 from dircal._progress import Progress
 from dircal._typing import LabelArray
-from dircal.cli._kinds import kind_of
+from dircal.cli._kinds import kind_of, names_many_files
 from dircal.cli._selection import columns_of_classes
-from dircal.cli._source import PredictionsFile, column_called, names_many_files
+from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table
 from dircal.distributed import Selection, observed_labels, parquet_files
 

@@ -327,3 +327,26 @@ def test_what_cannot_be_streamed(arguments, told, lake, run, write_csv):
     result = run("fit", *arguments, "--label", "y", "-o", "m.json", code=2)
     assert re.search(told, result.stderr)
     assert not Path("m.json").exists()
+
+
+def test_other_commands_read_many_files_as_one(lake, run, write_csv):
+    write_csv()
+    options = ("--label", "y", "--calibrators", "temperature", "--json")
+    found = [json.loads(run("compare", one, *options).stdout) for one in ("lake", "p.csv")]
+    # Folds are dealt by the number of a row, which is another one here.
+    accuracy = [
+        [row["value"] for row in one["rows"] if row["calibrator"] == "uncalibrated"]
+        for one in found
+    ]
+    np.testing.assert_allclose(*accuracy, rtol=1e-9)
+    run("report", "lake/*.parquet", "--label", "y", "-o", "page.html", "--resamples", 100)
+    assert "300 rows" in Path("page.html").read_text(encoding="utf-8")
+    run("fit", "lake", "--label", "y", "-o", "m.json")
+    told = run("apply", "m.json", "lake", "-o", "out.parquet", code=2).stderr
+    assert "names many files, and this command writes one" in told or "of the type" in told
+
+
+def test_files_of_another_table_are_refused(lake, run):
+    pq.write_table(pa.table({"id": [1], "y": ["ant"]}), lake / "2.parquet")
+    told = run("compare", "lake", "--label", "y", code=2).stderr
+    assert "2.parquet' has other columns than" in told

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from dircal.cli._kinds import DELIMITERS, kind_of
+from dircal.cli._kinds import DELIMITERS, kind_of, names_many_files
 from dircal.cli.tables._base import AbstractChunk, AbstractTable, Change
 
 __all__ = ["AbstractChunk", "AbstractTable", "Change", "open_table"]
@@ -17,14 +17,15 @@ def open_table(
     encoding: str | None = None,
     array: str | None = None,
 ) -> AbstractTable:
-    """Open a file of predictions by the ending of its name.
+    """Open a file of predictions by the ending of its name; folders and patterns are Parquet.
 
     ``delimiter`` is for text where the first line does not tell, ``decimal`` what stands before
     decimals there, and ``encoding`` that of its characters where they are not UTF-8; ``array`` is
     for an NPZ file with several arrays of scores.
     """
-    kind = kind_of(path)
-    if path.exists() and not path.is_file():
+    many = names_many_files(path)
+    kind = ".parquet" if many else kind_of(path)
+    if path.exists() and not many and not path.is_file():
         raise OSError(f"{str(path)!r} is not a file, but a folder, a pipe or a device.")
     if kind in (".npy", ".npz"):
         from dircal.cli.tables._arrays import ArrayTable
@@ -36,6 +37,10 @@ def open_table(
                 "Parquet files need pyarrow, which is not installed. Install the extra: "
                 "pip install 'dircal[parquet]'"
             )
+        if many:
+            from dircal.cli.tables._parquet_folder import ParquetFolder
+
+            return ParquetFolder(path)
         from dircal.cli.tables._parquet import ParquetTable
 
         return ParquetTable(path)

@@ -25,7 +25,7 @@ from dircal.cli.tables._base import (
     read_marks,
 )
 
-__all__ = ["ParquetTable"]
+__all__ = ["Batch", "ParquetTable"]
 
 # Read ahead in pieces: a column of one row group may be larger than the memory.
 _BUFFER = 2**20
@@ -34,7 +34,9 @@ _GROUP_ROWS = 2**19
 
 
 @dataclass
-class _Batch(AbstractChunk):
+class Batch(AbstractChunk):
+    """Rows of a file."""
+
     rows: pa.RecordBatch
     names: tuple[str, ...]
     first: int
@@ -99,7 +101,7 @@ class _Batch(AbstractChunk):
         # Frames of pandas have NaN there.
         return np.asarray(array.is_null(nan_is_null=pa.types.is_floating(array.type)))
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> "_Batch":
+    def take(self, rows: npt.NDArray[np.bool_]) -> "Batch":
         return replace(self, rows=self.rows.filter(pa.array(rows)), kept=np.flatnonzero(rows))
 
     def _without_null(self, column: int) -> Any:
@@ -133,7 +135,7 @@ class ParquetTable(AbstractTable):
     def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
         return self._batches([self.names[column] for column in columns])
 
-    def _batches(self, names: list[str] | None) -> Iterator[_Batch]:
+    def _batches(self, names: list[str] | None) -> Iterator[Batch]:
         first = 0
         n_columns = len(self.names) if names is None else len(names)
         batches = self._file.iter_batches(batch_size=as_many_rows(n_columns), columns=names)
@@ -142,7 +144,7 @@ class ParquetTable(AbstractTable):
                 rows = next(batches, None)
             if rows is None:
                 return
-            yield _Batch(rows, self.names, first)
+            yield Batch(rows, self.names, first)
             first += rows.num_rows
 
     def rewrite(self, target: Path, change: Change) -> None:
