@@ -28,33 +28,18 @@ from dircal.cli.tables._base import (
     reading,
 )
 from dircal.cli.tables._dialect import found_delimiter, plain_number, written_number
+from dircal.cli.tables._records import LONGEST_RECORD, Record, RecordReader
 
 __all__ = ["TextTable", "parse_whole_numbers"]
 
-# A record of this many characters is none: a file without line ends, or a quote left open.
-_LONGEST_RECORD = 2**24
-# What may stand between two records, and is copied with the first.
-_MOST_EMPTY = 2**20
 # A chunk is full when it holds this many characters, however few rows these are.
 _CHUNK_CHARACTERS = 2**24
 # Cells of text take longer, and more memory, than numbers do: chunks are so many times smaller.
 _WEIGHT = 8
 _MARK = "\ufeff"
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
-# A doubled quote is one inside the cell. Nothing is tried twice: that would take memory.
-_REST_OF_QUOTED = re.compile('[^"]*+(?:""[^"]*+)*+"')
 # 007 is a name, and what has more digits than this does not fit an integer.
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
-
-
-@dataclass
-class _Record:
-    """Cells as they stand in the file, the line they begin on, their length, and what ends them."""
-
-    line: int
-    cells: list[str]
-    length: int
-    end: str
 
 
 @dataclass
@@ -63,7 +48,7 @@ class _TextChunk(AbstractChunk):
     first: int
     decimal: str = "."
     advance: int = 0
-    records: list[_Record] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -143,8 +128,8 @@ class TextTable(AbstractTable):
                 # Read past the mark, which is no part of the first name, and written again.
                 self._encoding = "utf-8-sig"
         with self._open() as (_, text), reading(path):
-            self._delimiter = delimiter or found_delimiter(text.readline(_LONGEST_RECORD), usual)
-        self._starts_quoted = re.compile(f'(?:^|{re.escape(self._delimiter)})"')
+            self._delimiter = delimiter or found_delimiter(text.readline(LONGEST_RECORD), usual)
+        self._reader = RecordReader(path, self._delimiter)
         with self._open() as (_, text), reading(path):
             self._header = self._read_header(text)
         self.names = tuple(_content(cell) for cell in self._header.cells)
@@ -200,8 +185,8 @@ class TextTable(AbstractTable):
         with io.TextIOWrapper(content, encoding=self._encoding, newline="") as text:
             yield text
 
-    def _read_header(self, text: io.TextIOWrapper) -> _Record:
-        header = next(self._records(text), None)
+    def _read_header(self, text: io.TextIOWrapper) -> Record:
+        header = next(self._reader.records(text), None)
         if header is None:
             raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a line of names.")
         if "\0" in "".join(header.cells):
@@ -219,7 +204,7 @@ class TextTable(AbstractTable):
 
     def _chunks(self) -> Iterator[_TextChunk]:
         with self._open() as (raw, text), reading(self.path):
-            records = self._records(text)
+            records = self._reader.records(text)
             next(records)
             at, n_columns = raw.tell(), len(self.names)
             most = as_many_rows(_WEIGHT * n_columns)
@@ -242,92 +227,6 @@ class TextTable(AbstractTable):
             if chunk.records:
                 chunk.advance = raw.tell() - at
                 yield chunk
-
-    def _records(self, text: io.TextIOWrapper) -> Iterator[_Record]:
-        """Records one by one; an empty line belongs to the end of the record before it."""
-        waiting: _Record | None = None
-        empty = io.StringIO(newline="")
-        line = 0
-        while content := text.readline(_LONGEST_RECORD):
-            line += 1
-            first = line
-            if '"' in content:
-                # A quoted cell may go on over lines.
-                parts = io.StringIO(newline="")
-                parts.write(content)
-                is_open, length = self._is_open(content, False), len(content)
-                while is_open:
-                    content = text.readline(_LONGEST_RECORD)
-                    length += len(content)
-                    if not content or length >= _LONGEST_RECORD:
-                        raise ValueError(
-                            f"{str(self.path)!r}: the quote that opens on line {first} is never "
-                            "closed. Close it, or double quotes inside a quoted cell."
-                        )
-                    line += 1
-                    parts.write(content)
-                    is_open = self._is_open(content, True)
-                content = parts.getvalue()
-            if len(content) >= _LONGEST_RECORD:
-                raise ValueError(
-                    f"{str(self.path)!r}: line {first} has more than {_LONGEST_RECORD:,} "
-                    "characters; this is no table. Check that it is the right file."
-                )
-            body = content.rstrip("\r\n")
-            end = content[len(body) :]
-            if not body and waiting is not None:
-                empty.write(end)
-                if empty.tell() > _MOST_EMPTY:
-                    raise self._too_empty(waiting.line)
-                continue
-            if waiting is not None:
-                waiting.end += empty.getvalue()
-                yield waiting
-            waiting = _Record(first, self._cells(body), len(content), end)
-            if empty.tell():
-                empty = io.StringIO(newline="")
-        if waiting is not None:
-            waiting.end += empty.getvalue()
-            yield waiting
-
-    def _too_empty(self, line: int) -> ValueError:
-        return ValueError(
-            f"{str(self.path)!r}: line {line} is followed by more than {_MOST_EMPTY:,} characters "
-            "of empty lines; this is no table. Check that it is the right file."
-        )
-
-    def _is_open(self, line: str, is_open: bool) -> bool:
-        """Whether a quoted cell goes on after this line; it begins with one if ``is_open``."""
-        at = 0
-        while True:
-            if not is_open:
-                found = self._starts_quoted.search(line, at)
-                if found is None:
-                    return False
-                at = found.end()
-            at = _after_quote(line, at)
-            if at == 0:
-                return True
-            is_open = False
-
-    def _cells(self, body: str) -> list[str]:
-        if '"' not in body:
-            return body.split(self._delimiter)
-        cells: list[str] = []
-        at = 0
-        while True:
-            end = _after_quote(body, at + 1) if body.startswith('"', at) else at
-            end = body.find(self._delimiter, end)
-            if end < 0:
-                return [*cells, body[at:]]
-            cells.append(body[at:end])
-            at = end + 1
-
-
-def _after_quote(text: str, at: int) -> int:
-    """Where a quoted cell ends, from a place inside it; zero where it does not."""
-    found = _REST_OF_QUOTED.match(text, at)
-    return 0 if found is None else found.end()
 
 
 def _content(cell: str) -> str:
