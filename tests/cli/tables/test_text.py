@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dircal.cli.tables import Change, open_table
-from dircal.cli.tables._text import _content
+from dircal.cli.tables._text_chunks import content
 
 # Python's writer does not quote a lone carriage return, which ends a line.
 CELLS = st.text(st.sampled_from('a,";\n é😀'), max_size=6)
@@ -29,7 +29,7 @@ def rows_of(path):
     """Names, and the rows as the cells say them."""
     with open_table(path) as table:
         records = [r for chunk in table.chunks([]) for r in chunk.records]
-        return list(table.names), [[_content(cell) for cell in r.cells] for r in records]
+        return list(table.names), [[content(cell) for cell in r.cells] for r in records]
 
 
 @given(
