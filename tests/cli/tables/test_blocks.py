@@ -30,13 +30,17 @@ ROWS = st.tuples(
 ).map(lambda row: ",".join(row[:-1]) + row[-1])
 
 
+def make_small(patch):
+    """Chunks of three rows, and pyarrow for files of any size."""
+    patch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 3)
+    patch.setattr("dircal.cli.tables._text._WORTH_PYARROW", 0)
+    patch.setattr("dircal.cli.tables._blocks._FIRST_BYTES", 8)
+    return patch
+
+
 @pytest.fixture
 def small(monkeypatch):
-    """Chunks of three rows, and pyarrow for files of any size."""
-    monkeypatch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 3)
-    monkeypatch.setattr("dircal.cli.tables._text._WORTH_PYARROW", 0)
-    monkeypatch.setattr("dircal.cli.tables._blocks._FIRST_BYTES", 8)
-    return monkeypatch
+    return make_small(monkeypatch)
 
 
 def written(content, folder, columns=(3, 1), names=None, **dialect):
@@ -50,7 +54,7 @@ def written(content, folder, columns=(3, 1), names=None, **dialect):
         if not (np.abs(numbers) <= 3).all():
             row = int(np.flatnonzero(~(np.abs(numbers) <= 3).all(axis=1))[0])
             raise ValueError(f"{chunk.place(row)} is large")
-        places.append((chunk.first, chunk.n_rows, chunk.place(0), chunk.numbers([1]).tolist()))
+        places.append((chunk.first, chunk.n_rows, chunk.place(0), chunk.numbers(columns).tolist()))
         return numbers / 3
 
     try:
@@ -78,9 +82,7 @@ def both(content, folder, small, **options):
 @example(['"\n\n",1,b,0.5\n'] * 4 + ["a,9,b,0.5\n"], None)
 def test_both_readers_write_and_say_the_same(tmp_path_factory, rows, names):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 3)
-        patch.setattr("dircal.cli.tables._text._WORTH_PYARROW", 0)
-        patch.setattr("dircal.cli.tables._blocks._FIRST_BYTES", 8)
+        make_small(patch)
         content = ("t,p,u,q\n" + "".join(rows)).encode()
         both(content, tmp_path_factory.mktemp("blocks"), patch, names=names)
 
@@ -88,22 +90,9 @@ def test_both_readers_write_and_say_the_same(tmp_path_factory, rows, names):
 @given(rows=st.lists(mostly(["1\n", "0.5\r\n"], ["\n", "\r\n", "\r", '"1"\n', "x\n", "1"])))
 def test_one_column(tmp_path_factory, rows):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 2)
-        patch.setattr("dircal.cli.tables._text._WORTH_PYARROW", 0)
+        make_small(patch)
         content = ("p\n" + "".join(rows)).encode()
-        path, outputs = tmp_path_factory.mktemp("blocks") / "p.csv", []
-        for find in (lambda name: name, lambda name: None):
-            patch.setattr("dircal.cli.tables._text.find_spec", find)
-            path.write_bytes(content)
-            target = path.with_name(f"{len(outputs)}.csv")
-            change = Change([0], None, lambda chunk, numbers: numbers / 3, lambda n: None)
-            try:
-                with open_table(path) as table:
-                    table.rewrite(target, change)
-                outputs.append(target.read_bytes())
-            except ValueError as error:
-                outputs.append(str(error))
-        assert outputs[0] == outputs[1]
+        both(content, tmp_path_factory.mktemp("blocks"), patch, columns=[0])
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

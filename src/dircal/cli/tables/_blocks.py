@@ -147,8 +147,10 @@ class BlockReader:
         return marks[is_outside]
 
     def _block(self, data: bytes, marks: _Places) -> Block | None:
-        n_returns = data.count(b"\r")
-        if len(marks) % self._n_columns or n_returns != data.count(b"\r\n"):
+        has_returns = b"\r" in data
+        if has_returns and data.count(b"\r") != data.count(b"\r\n"):
+            return None
+        if len(marks) % self._n_columns:
             return None
         codes = np.frombuffer(data, np.uint8)
         ends = marks.reshape(-1, self._n_columns).copy()
@@ -156,7 +158,7 @@ class BlockReader:
         if not is_line_end[:, -1].all() or is_line_end[:, :-1].any():
             return None
         starts = np.append(0, marks[:-1] + 1).reshape(ends.shape)
-        if n_returns:
+        if has_returns:
             ends[:, -1] -= codes[ends[:, -1] - 1] == _RETURN
         if (ends[:, -1] <= starts[:, 0]).any():
             return None

@@ -53,7 +53,9 @@ class _Place(NamedTuple):
 
     def after(self, data: bytes, n_rows: int) -> "_Place":
         """The place behind some rows."""
-        n_lines = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+        n_lines = data.count(b"\n")
+        if b"\r" in data:
+            n_lines += data.count(b"\r") - data.count(b"\r\n")
         return _Place(self.byte + len(data), self.line + n_lines, self.row + n_rows)
 
 
