@@ -125,6 +125,7 @@ class TextTable(AbstractTable):
             and codecs.lookup(self._encoding).name in ("utf-8", "utf-8-sig")
             and self._decimal == "."
             and self._delimiter.isascii()
+            and self._delimiter not in '"\r\n'
             and 0 < len(columns) == len(set(columns))
             and find_spec("pyarrow") is not None
         )
