@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dircal.cli.tables import Change, open_table
-from dircal.cli.tables._text import _content
+from dircal.cli.tables._text_chunks import content
 
 # Python's writer does not quote a lone carriage return, which ends a line.
 CELLS = st.text(st.sampled_from('a,";\n é😀'), max_size=6)
@@ -29,7 +29,7 @@ def rows_of(path):
     """Names, and the rows as the cells say them."""
     with open_table(path) as table:
         records = [r for chunk in table.chunks([]) for r in chunk.records]
-        return list(table.names), [[_content(cell) for cell in r.cells] for r in records]
+        return list(table.names), [[content(cell) for cell in r.cells] for r in records]
 
 
 @given(
@@ -112,7 +112,7 @@ def test_labels_that_are_whole_numbers_are_integers(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("dircal.cli.tables._text._LONGEST_RECORD", 100)
+    monkeypatch.setattr("dircal.cli.tables._records.LONGEST_RECORD", 100)
     path = tmp_path / "p.csv"
     path.write_text("a,b\n" + "1" * 200 + "\n")
     with pytest.raises(ValueError, match="line 2 has more than 100 characters"):
@@ -153,7 +153,7 @@ def test_empty_lines_take_linear_time(tmp_path, end):
 
 
 def test_very_many_empty_lines_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("dircal.cli.tables._text._MOST_EMPTY", 100)
+    monkeypatch.setattr("dircal.cli.tables._records._MOST_EMPTY", 100)
     path = tmp_path / "p.csv"
     for lines in ("\n" * 101, "\n" * 99):
         path.write_text("a,b\n1,2\n" + lines)

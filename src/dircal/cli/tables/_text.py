@@ -4,19 +4,20 @@ Cells are kept as they stand in the file, with their quotes. What is not changed
 went in, byte for byte.
 """
 
+import codecs
 import gzip
 import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dircal._typing import FloatArray, LabelArray
+from dircal._typing import LabelArray
 from dircal.cli.tables._base import (
     LONGEST_TEXT,
     AbstractChunk,
@@ -24,100 +25,38 @@ from dircal.cli.tables._base import (
     Change,
     Columns,
     as_many_rows,
-    label_too_long,
     reading,
 )
-from dircal.cli.tables._dialect import found_delimiter, plain_number, written_number
+from dircal.cli.tables._dialect import found_delimiter, written_number
+from dircal.cli.tables._records import LONGEST_RECORD, Record, RecordReader
+from dircal.cli.tables._text_chunks import LaterChunk, TextChunk, content
 
 __all__ = ["TextTable", "parse_whole_numbers"]
 
-# A record of this many characters is none: a file without line ends, or a quote left open.
-_LONGEST_RECORD = 2**24
-# What may stand between two records, and is copied with the first.
-_MOST_EMPTY = 2**20
 # A chunk is full when it holds this many characters, however few rows these are.
 _CHUNK_CHARACTERS = 2**24
 # Cells of text take longer, and more memory, than numbers do: chunks are so many times smaller.
 _WEIGHT = 8
+# Smaller files are done before pyarrow is imported.
+_WORTH_PYARROW = 2**20
 _MARK = "\ufeff"
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
-# A doubled quote is one inside the cell. Nothing is tried twice: that would take memory.
-_REST_OF_QUOTED = re.compile('[^"]*+(?:""[^"]*+)*+"')
 # 007 is a name, and what has more digits than this does not fit an integer.
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
 
 
-@dataclass
-class _Record:
-    """Cells as they stand in the file, the line they begin on, their length, and what ends them."""
+class _Place(NamedTuple):
+    """Where a row begins: bytes, lines and rows before it."""
 
+    byte: int
     line: int
-    cells: list[str]
-    length: int
-    end: str
+    row: int
 
-
-@dataclass
-class _TextChunk(AbstractChunk):
-    names: tuple[str, ...]
-    first: int
-    decimal: str = "."
-    advance: int = 0
-    records: list[_Record] = field(default_factory=list)
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.records)
-
-    def place(self, row: int) -> str:
-        here = row < len(self.records)
-        return f"line {self.records[row].line}" if here else super().place(row)
-
-    def numbers(self, columns: Columns) -> FloatArray:
-        cells = [record.cells[column] for record in self.records for column in columns]
-        try:
-            # Python reads 1_000 as a number, and nobody else does.
-            if "_" in "".join(cells) or self.decimal != ".":
-                raise ValueError
-            values = np.array([float(cell) for cell in cells])
-        except ValueError:
-            values = np.array([self._number(i, columns) for i in range(len(cells))])
-        return values.reshape(len(self.records), len(columns))
-
-    def _number(self, i: int, columns: Columns) -> float:
-        """The number of one cell, with patience for quotes."""
-        row, j = divmod(i, len(columns))
-        cell = _content(self.records[row].cells[columns[j]]).strip()
-        try:
-            return plain_number(cell, self.decimal)
-        except ValueError:
-            what = f"holds {cell[:40]!r}, which is no number" if cell else "is empty"
-            fix = "Repair the row, or leave it out."
-            if _DECIMAL_COMMA.fullmatch(cell) and self.decimal == ".":
-                fix = "Pass --decimal , if a comma stands before decimals."
-            raise ValueError(
-                f"{self.place(row)}, column {self.names[columns[j]]!r} {what}. {fix}"
-            ) from None
-
-    def values(self, column: int) -> LabelArray:
-        texts = [_content(record.cells[column]) for record in self.records]
-        if "" in texts:
-            raise ValueError(
-                f"{self.place(texts.index(''))}, column {self.names[column]!r} is empty. "
-                "Leave out the rows without a label, or pass --skip-unlabelled."
-            )
-        longest = max(map(len, texts), default=0)
-        if longest > LONGEST_TEXT:
-            row = next(i for i, text in enumerate(texts) if len(text) == longest)
-            raise label_too_long(f"{self.place(row)}, column {self.names[column]!r}", longest)
-        return np.array(texts)
-
-    def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
-        return np.array([not _content(record.cells[column]).strip() for record in self.records])
-
-    def take(self, rows: npt.NDArray[np.bool_]) -> "_TextChunk":
-        kept = [record for record, keep in zip(self.records, rows, strict=True) if keep]
-        return replace(self, records=kept)
+    def after(self, data: bytes, n_rows: int) -> "_Place":
+        """The place behind some rows."""
+        n_lines = data.count(b"\n")
+        if b"\r" in data:
+            n_lines += data.count(b"\r") - data.count(b"\r\n")
+        return _Place(self.byte + len(data), self.line + n_lines, self.row + n_rows)
 
 
 class TextTable(AbstractTable):
@@ -143,11 +82,11 @@ class TextTable(AbstractTable):
                 # Read past the mark, which is no part of the first name, and written again.
                 self._encoding = "utf-8-sig"
         with self._open() as (_, text), reading(path):
-            self._delimiter = delimiter or found_delimiter(text.readline(_LONGEST_RECORD), usual)
-        self._starts_quoted = re.compile(f'(?:^|{re.escape(self._delimiter)})"')
+            self._delimiter = delimiter or found_delimiter(text.readline(LONGEST_RECORD), usual)
+        self._reader = RecordReader(path, self._delimiter)
         with self._open() as (_, text), reading(path):
             self._header = self._read_header(text)
-        self.names = tuple(_content(cell) for cell in self._header.cells)
+        self.names = tuple(content(cell) for cell in self._header.cells)
 
     def chunks(self, columns: Columns) -> Iterator[AbstractChunk]:
         del columns  # a line is read whole
@@ -158,17 +97,78 @@ class TextTable(AbstractTable):
         with target.open("xb") as raw, self._compressed(raw) as file:
             header = self._header
             file.write(self._joined(header.cells + added, header.end))
+            if self._suits_blocks(change.columns):
+                file.flush()
+                self._rewrite_blocks(raw, change)
+                return
             for chunk in self._chunks():
-                numbers = change.transform(chunk, chunk.numbers(change.columns))
-                for record, row in zip(chunk.records, numbers.tolist(), strict=True):
-                    texts = [written_number(x, self._decimal, self._delimiter) for x in row]
-                    if change.names is None:
-                        for column, text in zip(change.columns, texts, strict=True):
-                            record.cells[column] = text
-                    else:
-                        record.cells += texts
-                file.write("".join(self._joined(r.cells, r.end) for r in chunk.records))
+                file.write(self._changed(chunk, change))
                 change.tell(chunk.advance)
+
+    def _changed(self, chunk: TextChunk, change: Change) -> str:
+        """The text of a chunk with some columns changed."""
+        numbers = change.transform(chunk, chunk.numbers(change.columns))
+        for record, row in zip(chunk.records, numbers.tolist(), strict=True):
+            texts = [written_number(x, self._decimal, self._delimiter) for x in row]
+            if change.names is None:
+                for column, text in zip(change.columns, texts, strict=True):
+                    record.cells[column] = text
+            else:
+                record.cells += texts
+        return self._text_of(chunk.records)
+
+    def _suits_blocks(self, columns: Columns) -> bool:
+        """Whether pyarrow is here and may find most rows plain in form."""
+        return (
+            self.size >= _WORTH_PYARROW
+            and not self._is_compressed
+            and codecs.lookup(self._encoding).name in ("utf-8", "utf-8-sig")
+            and self._decimal == "."
+            and self._delimiter.isascii()
+            and self._delimiter not in '"\r\n'
+            and 0 < len(columns) == len(set(columns))
+            and find_spec("pyarrow") is not None
+        )
+
+    def _rewrite_blocks(self, target: IO[bytes], change: Change) -> None:
+        """Write the rows as blocks of bytes; those not plain in form, a chunk at a time, as text.
+
+        Blocks and chunks have the same rows, so that a sum has the same digits in both.
+        """
+        from dircal.cli.tables._blocks import BlockReader
+
+        with self.path.open("rb") as file:
+            reader = BlockReader(
+                file,
+                self._delimiter,
+                n_columns=len(self.names),
+                n_rows=self._chunk_rows,
+                most_bytes=_CHUNK_CHARACTERS,
+            )
+            mark = _MARK.encode()
+            start = len(mark) if file.read(len(mark)) == mark else 0
+            place = _Place(start, 0, 0).after(self._text_of([self._header]).encode(), 0)
+            while True:
+                with reading(self.path):
+                    block = reader.block_at(place.byte)
+                numbers = None if block is None else block.numbers(change.columns)
+                if block is None or numbers is None:
+                    chunk = self._chunk_at(place)
+                    if chunk is None:
+                        return
+                    old = self._text_of(chunk.records).encode()
+                    target.write(self._changed(chunk, change).encode())
+                    n_rows = chunk.n_rows
+                else:
+                    old, n_rows = block.data, block.n_rows
+                    later = LaterChunk(partial(self._chunk_at, place), place.row, n_rows)
+                    values = change.transform(later, numbers)
+                    if change.names is None:
+                        target.write(block.replaced(change.columns, values))
+                    else:
+                        target.write(block.extended(values))
+                change.tell(len(old))
+                place = place.after(old, n_rows)
 
     def as_labels(self, values: LabelArray) -> LabelArray:
         whole = parse_whole_numbers(values)
@@ -176,6 +176,9 @@ class TextTable(AbstractTable):
 
     def _joined(self, cells: list[str], end: str) -> str:
         return self._delimiter.join(cells) + end
+
+    def _text_of(self, records: list[Record]) -> str:
+        return "".join(self._joined(record.cells, record.end) for record in records)
 
     def _quoted(self, name: str) -> str:
         special = (self._delimiter, '"', "\r", "\n")
@@ -200,8 +203,8 @@ class TextTable(AbstractTable):
         with io.TextIOWrapper(content, encoding=self._encoding, newline="") as text:
             yield text
 
-    def _read_header(self, text: io.TextIOWrapper) -> _Record:
-        header = next(self._records(text), None)
+    def _read_header(self, text: io.TextIOWrapper) -> Record:
+        header = next(self._reader.records(text), None)
         if header is None:
             raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a line of names.")
         if "\0" in "".join(header.cells):
@@ -217,124 +220,47 @@ class TextTable(AbstractTable):
                 )
         return header
 
-    def _chunks(self) -> Iterator[_TextChunk]:
+    @property
+    def _chunk_rows(self) -> int:
+        return as_many_rows(_WEIGHT * len(self.names))
+
+    def _chunks(self) -> Iterator[TextChunk]:
         with self._open() as (raw, text), reading(self.path):
-            records = self._records(text)
+            records = self._reader.records(text)
             next(records)
-            at, n_columns = raw.tell(), len(self.names)
-            most = as_many_rows(_WEIGHT * n_columns)
-            chunk, n_characters = _TextChunk(self.names, 0, self._decimal), 0
-            for record in records:
-                if len(record.cells) != n_columns:
-                    raise ValueError(
-                        f"{str(self.path)!r}: line {record.line} has {len(record.cells)} cells, "
-                        f"but the first line names {n_columns} columns. Repair the line."
-                    )
-                chunk.records.append(record)
-                n_characters += record.length
-                if len(chunk.records) == most or n_characters >= _CHUNK_CHARACTERS:
-                    chunk.advance = raw.tell() - at
-                    yield chunk
-                    at = raw.tell()
-                    first = chunk.first + len(chunk.records)
-                    chunk = _TextChunk(self.names, first, self._decimal)
-                    n_characters = 0
-            if chunk.records:
+            yield from self._chunked(records, raw, 0)
+
+    def _chunk_at(self, place: "_Place") -> TextChunk | None:
+        """The chunk that begins at a place of a file in UTF-8; None at its end."""
+        with self.path.open("rb") as raw, reading(self.path):
+            raw.seek(place.byte)
+            text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+            records = self._reader.records(text, place.line)
+            return next(self._chunked(records, raw, place.row), None)
+
+    def _chunked(
+        self, records: Iterator[Record], raw: IO[bytes], first: int
+    ) -> Iterator[TextChunk]:
+        at, n_columns = raw.tell(), len(self.names)
+        chunk, n_characters = TextChunk(self.names, first, self._decimal), 0
+        for record in records:
+            if len(record.cells) != n_columns:
+                raise ValueError(
+                    f"{str(self.path)!r}: line {record.line} has {len(record.cells)} cells, "
+                    f"but the first line names {n_columns} columns. Repair the line."
+                )
+            chunk.records.append(record)
+            n_characters += record.length
+            if len(chunk.records) == self._chunk_rows or n_characters >= _CHUNK_CHARACTERS:
                 chunk.advance = raw.tell() - at
                 yield chunk
-
-    def _records(self, text: io.TextIOWrapper) -> Iterator[_Record]:
-        """Records one by one; an empty line belongs to the end of the record before it."""
-        waiting: _Record | None = None
-        empty = io.StringIO(newline="")
-        line = 0
-        while content := text.readline(_LONGEST_RECORD):
-            line += 1
-            first = line
-            if '"' in content:
-                # A quoted cell may go on over lines.
-                parts = io.StringIO(newline="")
-                parts.write(content)
-                is_open, length = self._is_open(content, False), len(content)
-                while is_open:
-                    content = text.readline(_LONGEST_RECORD)
-                    length += len(content)
-                    if not content or length >= _LONGEST_RECORD:
-                        raise ValueError(
-                            f"{str(self.path)!r}: the quote that opens on line {first} is never "
-                            "closed. Close it, or double quotes inside a quoted cell."
-                        )
-                    line += 1
-                    parts.write(content)
-                    is_open = self._is_open(content, True)
-                content = parts.getvalue()
-            if len(content) >= _LONGEST_RECORD:
-                raise ValueError(
-                    f"{str(self.path)!r}: line {first} has more than {_LONGEST_RECORD:,} "
-                    "characters; this is no table. Check that it is the right file."
-                )
-            body = content.rstrip("\r\n")
-            end = content[len(body) :]
-            if not body and waiting is not None:
-                empty.write(end)
-                if empty.tell() > _MOST_EMPTY:
-                    raise self._too_empty(waiting.line)
-                continue
-            if waiting is not None:
-                waiting.end += empty.getvalue()
-                yield waiting
-            waiting = _Record(first, self._cells(body), len(content), end)
-            if empty.tell():
-                empty = io.StringIO(newline="")
-        if waiting is not None:
-            waiting.end += empty.getvalue()
-            yield waiting
-
-    def _too_empty(self, line: int) -> ValueError:
-        return ValueError(
-            f"{str(self.path)!r}: line {line} is followed by more than {_MOST_EMPTY:,} characters "
-            "of empty lines; this is no table. Check that it is the right file."
-        )
-
-    def _is_open(self, line: str, is_open: bool) -> bool:
-        """Whether a quoted cell goes on after this line; it begins with one if ``is_open``."""
-        at = 0
-        while True:
-            if not is_open:
-                found = self._starts_quoted.search(line, at)
-                if found is None:
-                    return False
-                at = found.end()
-            at = _after_quote(line, at)
-            if at == 0:
-                return True
-            is_open = False
-
-    def _cells(self, body: str) -> list[str]:
-        if '"' not in body:
-            return body.split(self._delimiter)
-        cells: list[str] = []
-        at = 0
-        while True:
-            end = _after_quote(body, at + 1) if body.startswith('"', at) else at
-            end = body.find(self._delimiter, end)
-            if end < 0:
-                return [*cells, body[at:]]
-            cells.append(body[at:end])
-            at = end + 1
-
-
-def _after_quote(text: str, at: int) -> int:
-    """Where a quoted cell ends, from a place inside it; zero where it does not."""
-    found = _REST_OF_QUOTED.match(text, at)
-    return 0 if found is None else found.end()
-
-
-def _content(cell: str) -> str:
-    """What a cell says, without its quotes."""
-    if len(cell) >= 2 and cell[0] == cell[-1] == '"':
-        return cell[1:-1].replace('""', '"')
-    return cell
+                at = raw.tell()
+                first = chunk.first + len(chunk.records)
+                chunk = TextChunk(self.names, first, self._decimal)
+                n_characters = 0
+        if chunk.records:
+            chunk.advance = raw.tell() - at
+            yield chunk
 
 
 def parse_whole_numbers(texts: LabelArray) -> LabelArray | None:
