@@ -49,10 +49,7 @@ class ParquetFolder(AbstractTable):
 
     def rewrite(self, target: Path, change: Change) -> None:
         del target, change
-        raise ValueError(
-            f"{str(self.path)!r} names many files, and this command writes one. Name one at a "
-            "time, or use dircal.distributed.apply."
-        )
+        raise NotImplementedError("Many files are not written as one.")
 
     def __exit__(self, *_: Any) -> None:
         """Files are closed as soon as they are read."""
