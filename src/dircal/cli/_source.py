@@ -20,6 +20,7 @@ __all__ = [
     "items_of",
     "list_names",
     "list_of_columns",
+    "names_many",
     "open_file",
 ]
 
@@ -68,7 +69,12 @@ def open_file(source: PredictionsFile) -> "AbstractTable":
 
 
 def check_source(source: PredictionsFile) -> None:
-    """Open the file and look for the columns that the options name: what fails, fails at once."""
+    """Open the file and look for the columns that the options name: what fails, fails at once.
+
+    Many files are looked at by those who can read them.
+    """
+    if names_many(source.path):
+        return
     kind_of(source.path)
     check_exists(source.path)
     with open_file(source) as table:
@@ -80,6 +86,16 @@ def check_source(source: PredictionsFile) -> None:
         if source.columns is not None and table.score_columns is None and "*" not in source.columns:
             for name in items_of(source.columns):
                 column_called(table, name, "--columns")
+
+
+def names_many(path: Path) -> bool:
+    """Whether a path is a folder of Parquet files, or a pattern."""
+    if not path.is_dir():
+        return any(sign in str(path) for sign in "*?[") and not path.exists()
+    try:
+        return kind_of(path) == ".parquet"
+    except ValueError:
+        return True
 
 
 def check_exists(path: Path) -> None:
