@@ -305,7 +305,7 @@ class _MomentsOfBlock:
     every: int
 
     def __call__(self, block: Block) -> NullMoments:
-        return null_moments(block.proba, self.bins, every=self.every)
+        return null_moments(block.proba, self.bins, every=self.every, start=block.start or 0)
 
 
 @dataclass(frozen=True, eq=False)
