@@ -3,9 +3,130 @@
 import numpy as np
 import pytest
 
-from dircal import BetaCalibrator, VectorScaling, distributed, metrics
+from dircal import (
+    BetaCalibrator,
+    VectorScaling,
+    calibration_test,
+    confidence_interval,
+    distributed,
+    metrics,
+    score_test,
+)
+from dircal._core.stats import moments
+from dircal.distributed._local import _LocalParts
+from dircal.metrics import RECORDS, Table, measures_in
 
 NAMES = ["ant", "bee", "cat", "dog"]
+
+
+def assert_that_of_the_functions(found, y, proba, n_resamples):
+    """Intervals and tests, as asked one by one of one array."""
+    with_interval = [one for one in found.measures if RECORDS[one].interval is not None]
+    assert [*found.intervals] == with_interval
+    for name, interval in found.intervals.items():
+        alone = confidence_interval(y, proba, name, n_resamples=n_resamples, random_state=3)
+        ends = [interval.low, interval.high, interval.corrected]
+        # Ends by halving are found to a part in a million.
+        expected = [alone.low, alone.high, alone.corrected]
+        assert ends == pytest.approx(expected, rel=3e-6, abs=1e-12), name
+        assert interval.source == alone.source
+    for name, test in found.tests.items():
+        alone = calibration_test(y, proba, statistic=name, n_resamples=n_resamples, random_state=3)
+        assert test.statistic == pytest.approx(alone.statistic, rel=1e-12)
+        assert test.pvalue == alone.pvalue
+        assert test.source == alone.source
+        np.testing.assert_allclose(test.null_sample, alone.null_sample, rtol=1e-9)
+    alone = score_test(y, proba, n_resamples=n_resamples, random_state=3)
+    assert found.score_test.statistic == pytest.approx(alone.statistic, rel=1e-9)
+    assert found.score_test.pvalue == alone.pvalue
+    assert [*found.score_test.classes] == [*alone.classes]
+
+
+@pytest.fixture
+def some(frame):
+    """Rows that are drawn in a moment."""
+    return frame[:9000]
+
+
+@pytest.mark.parametrize("n_parts", [1, 7, 64])
+def test_intervals_and_tests_are_those_of_the_functions(n_parts, some, cut):
+    parts = cut(some.drop(columns="w"), n_parts)
+    found = distributed.evaluate(parts, n_resamples=100, random_state=3)
+    assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
+    assert found.tests["classwise_ece"].source == "draws"
+
+
+@pytest.mark.parametrize("n_parts", [1, 7])
+def test_moments_are_those_of_one_array(n_parts, some, cut, monkeypatch):
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 5000)
+    # Few rows are asked how cells depend on each other: the same ones in any parts.
+    monkeypatch.setattr(moments, "_PAIRS", 2e4)
+    parts = cut(some.drop(columns="w"), n_parts)
+    found = distributed.evaluate(parts, n_resamples=100, random_state=3)
+    assert {one.source for one in found.intervals.values()} == {"moments"}
+    assert found.tests["classwise_ece"].source == "moments"
+    assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
+
+
+def test_intervals_on_a_cluster_are_those_of_one_array(client, some):
+    import dask.dataframe as dd
+
+    frame = dd.from_pandas(some.drop(columns="w"), npartitions=7, sort=False)
+    found = distributed.evaluate(frame, n_resamples=100, random_state=3, client=client)
+    assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
+    assert found.n_rows == len(some)
+
+
+def test_intervals_of_a_calibrator(some, cut):
+    fitted = VectorScaling().fit(some[NAMES], some["y"])
+    parts = cut(some.drop(columns="w"), 7)
+    found = distributed.evaluate(parts, calibrator=fitted, n_resamples=100, random_state=3)
+    assert_that_of_the_functions(found, some["y"], fitted.predict_proba(some[NAMES]), 100)
+
+
+def test_measures_and_bins_take_one_pass(some, cut, monkeypatch):
+    passes, fold = [], _LocalParts.fold
+
+    def counted(self, function):
+        passes.append(function)
+        return fold(self, function)
+
+    monkeypatch.setattr(_LocalParts, "fold", counted)
+    found = distributed.evaluate(cut(some, 7), columns=NAMES)
+    # One look at the order of the columns, and one pass.
+    assert len(passes) == 2
+    assert [*found.measures] == [one.name for one in measures_in(Table.EVALUATION)]
+    bins = metrics.class_bins(some["y"], some[NAMES])
+    np.testing.assert_allclose(found.class_bins.count, bins.count)
+    assert (found.intervals, found.tests, found.score_test) == ({}, {}, None)
+
+
+def test_numbers_of_other_types_are_measured_as_in_one_array(some, cut):
+    short = some.astype(dict.fromkeys(NAMES, np.float32))
+    short[NAMES] = (short[NAMES] * 15).round() / np.float32(15)
+    short[NAMES[0]] = 1 - short[NAMES[1:]].sum(axis=1)
+    short = short[(short[NAMES] >= 0).all(axis=1)]
+    found = distributed.evaluate(cut(short, 7), columns=NAMES)
+    for name, value in found.measures.items():
+        whole = getattr(metrics, name)(short["y"], short[NAMES])
+        assert value == pytest.approx(whole, rel=1e-12), name
+
+
+def test_a_seed_may_be_any_integer_or_a_generator(some, cut):
+    parts = cut(some[:500].drop(columns="w"), 2)
+    low = [
+        distributed.evaluate(parts, n_resamples=100, random_state=seed).intervals["log_loss"].low
+        for seed in (3, np.int64(3), np.random.default_rng(3), np.random.default_rng(3))
+    ]
+    assert low[0] == low[1]
+    assert low[2] == low[3]
+
+
+def test_weighted_rows_have_no_intervals(frame):
+    with pytest.raises(ValueError, match="`n_resamples` is 100, but `weight` is 'w'"):
+        distributed.evaluate([frame], weight="w", columns=NAMES, n_resamples=100)
+    with pytest.raises(ValueError, match="`n_resamples` must be"):
+        distributed.evaluate([frame], columns=NAMES, n_resamples=5)
 
 
 @pytest.mark.parametrize("n_parts", [1, 5])

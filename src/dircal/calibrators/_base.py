@@ -213,11 +213,13 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _predict_checked(self, data: LabelledScores) -> FloatArray:
         """Probabilities (n, k) of rows that have passed the door for a fit."""
+        return self._map_of_checked(data)(data.inputs)
+
+    def _map_of_checked(self, data: AbstractLabelledRows) -> CalibrationMap:
+        """The map of rows that have passed the door for a fit."""
         whole = self._map_of(data.column_classes)
-        if data.n_features == 1:
-            # The door has made two columns of one already.
-            whole = CalibrationMap(2, whole.steps[1:])
-        return whole(data.inputs)
+        # The door has made two columns of one already.
+        return CalibrationMap(2, whole.steps[1:]) if data.n_features == 1 else whole
 
     def _step(self, kind: type[_Step]) -> _Step:
         """The last step of a kind, which the map of this class has."""

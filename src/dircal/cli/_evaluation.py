@@ -1,68 +1,81 @@
-"""All measures of a file of predictions, how sure we are of them, and the tests."""
+"""What is said of all measures of predictions, how sure we are of them, and the tests."""
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from dircal._typing import LabelArray
+from dircal.inference import CalibrationTest, ConfidenceInterval, Findings, ScoreTest, find_all
+from dircal.metrics import Predictions
 
-from dircal._typing import InputScale, LabelArray
-from dircal.cli._predictions_file import FileRows
-from dircal.inference import (
-    UNCALIBRATED,
-    CalibrationTest,
-    ComparisonRow,
-    ScoreTest,
-    both_tests_of,
-    default_measures,
-    score_test_of,
-    tabulate_measures,
-)
-from dircal.metrics import EqualWidth, Table
-
-__all__ = ["Evaluation", "evaluate_rows"]
+__all__ = ["Evaluation", "evaluate_predictions"]
 
 LEVEL = 0.95
 """Of the intervals."""
-# As in `dircal.calibration_test` and `dircal.score_test`.
-_BINS = EqualWidth(15)
-_ALPHA = 0.05
 _SCORE_TEST = "score_test"
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate_rows` finds."""
+    """What `evaluate_predictions` finds; ``classes`` are the labels of the columns."""
 
-    n_samples: int
     classes: LabelArray
-    measures: tuple[ComparisonRow, ...]
-    tests: dict[str, CalibrationTest]
+    found: Findings
     score_test: ScoreTest
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.found.n_samples
+
+    @property
+    def measures(self) -> list[tuple[str, float, ConfidenceInterval | None]]:
+        """Names, values, and intervals of those that have one."""
+        intervals = self.found.intervals
+        return [(name, v, intervals.get(name)) for name, v in self.found.measures.items()]
 
     def values(self) -> dict[str, float]:
         """Everything that a gate can ask for, by name."""
-        values = {one.measure: one.value for one in self.measures}
-        for one in self.measures:
-            if one.low is not None and one.high is not None:
-                values |= {f"{one.measure}.low": one.low, f"{one.measure}.high": one.high}
-        values |= {f"{name}.pvalue": test.pvalue for name, test in self.tests.items()}
+        values = dict(self.found.measures)
+        for name, one in self.found.intervals.items():
+            values |= {f"{name}.low": one.low, f"{name}.high": one.high}
+        values |= {f"{name}.pvalue": test.pvalue for name, test in self.found.tests.items()}
         return values | {f"{_SCORE_TEST}.pvalue": self.score_test.pvalue}
 
     def sentences(self) -> list[str]:
         """What the tests say."""
         told = [
             repr(test).partition(": ")[2].removesuffix(">") + "."
-            for test in (*self.tests.values(), self.score_test)
+            for test in (*self.found.tests.values(), self.score_test)
         ]
         return [*told[:-1], f"{_SCORE_TEST}: {told[-1]}"]
+
+    def source(self) -> str:
+        """Which numbers come from moments and which from draws; nothing where all are drawn."""
+        of_intervals = self.found.intervals.items()
+        by_moments = [name for name, one in of_intervals if one.source == "moments"]
+        drawn = [f"the interval of {name}" for name, _ in of_intervals if name not in by_moments]
+        tests = self.found.tests.items()
+        tested = [f"the test of {name}" for name, one in tests if one.source == "moments"]
+        drawn += [f"the test of {name}" for name, one in tests if one.source == "draws"]
+        if not by_moments and not tested:
+            return ""
+        moments = [*([f"intervals of {', '.join(by_moments)}"] if by_moments else []), *tested]
+        drawn += ["the score test"]
+        return (
+            f"With {self.n_samples:,} rows these come from moments of sums over rows: "
+            f"{'; '.join(moments)}. From draws: {'; '.join(drawn)}."
+        )
 
     def document(self) -> dict[str, Any]:
         """Plain data."""
         named: list[tuple[str, CalibrationTest | ScoreTest]] = [
-            *self.tests.items(),
+            *self.found.tests.items(),
             (_SCORE_TEST, self.score_test),
         ]
-        tests = {name: {"statistic": t.statistic, "pvalue": t.pvalue} for name, t in named}
+        tests = {
+            name: {"statistic": t.statistic, "pvalue": t.pvalue, "source": _source(t)}
+            for name, t in named
+        }
         pairs = [[*pair, p] for pair, p in self.score_test.pairs.items()]
         off = [[label, p] for label, p in self.score_test.classes.items()]
         return {
@@ -70,13 +83,14 @@ class Evaluation:
             "classes": self.classes,
             "level": LEVEL,
             "measures": {
-                one.measure: {
-                    "value": one.value,
-                    "corrected": one.corrected,
-                    "low": one.low,
-                    "high": one.high,
+                name: {
+                    "value": value,
+                    "corrected": None if one is None else one.corrected,
+                    "low": None if one is None else one.low,
+                    "high": None if one is None else one.high,
+                    "source": None if one is None else one.source,
                 }
-                for one in self.measures
+                for name, value, one in self.measures
             },
             "tests": tests,
             "classes_off": off,
@@ -84,24 +98,14 @@ class Evaluation:
         }
 
 
-def evaluate_rows(rows: FileRows, scale: InputScale, *, n_resamples: int, seed: int) -> Evaluation:
-    """Measure and test; each number is that of the function of its name with this seed.
+def evaluate_predictions(
+    predictions: Predictions, classes: LabelArray, *, n_resamples: int, seed: int
+) -> Evaluation:
+    """Measure and test rows of a file, or of many that are read in parts."""
+    found = find_all(predictions, level=LEVEL, n_resamples=n_resamples, seed=seed)
+    assert found.score_test is not None
+    return Evaluation(classes, found, found.score_test)
 
-    Always by draws, also where there are so many rows that the function would take moments.
-    """
-    predictions = rows.predictions(scale)
-    measures = tabulate_measures(
-        default_measures(Table.EVALUATION),
-        {UNCALIBRATED: predictions},
-        LEVEL,
-        n_resamples,
-        np.random.default_rng(seed),
-    )
-    [tests] = both_tests_of([predictions], _BINS, n_resamples, seed)
-    return Evaluation(
-        predictions.n_samples,
-        rows.classes,
-        tuple(measures),
-        {test.measure: test for test in tests},
-        score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
-    )
+
+def _source(test: CalibrationTest | ScoreTest) -> str:
+    return test.source if isinstance(test, CalibrationTest) else "draws"

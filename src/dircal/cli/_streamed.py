@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from dircal._progress import Progress
-from dircal._typing import LabelArray
+from dircal._typing import InputScale, LabelArray
+from dircal.calibrators import IdentityCalibrator
 from dircal.cli._kinds import kind_of, names_many_files
 from dircal.cli._selection import columns_of_classes
 from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table
-from dircal.distributed import Selection, observed_labels, parquet_files
+from dircal.distributed import Selection, observed_labels, parquet_files, predictions_in_parts
+from dircal.metrics import Predictions
+from dircal.validation import PartitionedScores
 
-__all__ = ["StreamedTable", "engine_client", "is_streamed", "progress_of", "read_streamed"]
+__all__ = [
+    "StreamedTable",
+    "as_they_are",
+    "engine_client",
+    "is_streamed",
+    "progress_of",
+    "read_streamed",
+]
 
 
 @dataclass(frozen=True)
@@ -34,12 +44,11 @@ class StreamedTable:
 
 def is_streamed(source: PredictionsFile, engine: str | None) -> bool:
     """Whether a path names many files, or a cluster is to read it."""
-    text = str(source.path)
     many = names_many_files(source.path)
     if engine is not None and not many and kind_of(source.path) != ".parquet":
         raise ValueError(
-            f"--engine {engine} reads Parquet; got {text!r}. Leave it out, or write the "
-            "predictions as Parquet."
+            f"--engine {engine} reads Parquet; got {str(source.path)!r}. Leave it out, or write "
+            "the predictions as Parquet."
         )
     return many or engine is not None
 
@@ -58,6 +67,12 @@ def read_streamed(source: PredictionsFile) -> StreamedTable:
         names = [table.names[i] for i in chosen.positions]
     n_rows = sum(pq.read_metadata(file).num_rows for file in files)
     return StreamedTable(files, names, chosen.classes, n_rows)
+
+
+def as_they_are(data: PartitionedScores, scale: InputScale) -> Predictions:
+    """Rows that have passed the door, as `FileRows.predictions` makes them of one file."""
+    identity = IdentityCalibrator(input_scale=scale)._fit_checked(data)
+    return predictions_in_parts(data, identity)
 
 
 def progress_of(what: str, table: StreamedTable) -> Progress:

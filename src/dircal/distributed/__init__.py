@@ -1,9 +1,8 @@
 """Tables in parts: fits, lazy calibration and measures, on a Dask cluster or from Parquet files."""
 
 from dircal.distributed._apply import apply
-from dircal.distributed._evaluate import SUM_MEASURES as SUM_MEASURES
 from dircal.distributed._evaluate import Evaluation, evaluate
-from dircal.distributed._evaluate import measure_rows as measure_rows
+from dircal.distributed._evaluate import predictions_in_parts as predictions_in_parts
 from dircal.distributed._fit import check_for_fit as check_for_fit
 from dircal.distributed._fit import fit
 from dircal.distributed._fit import fit_rows as fit_rows

@@ -1,35 +1,38 @@
-"""Measures of a table in parts: those that are functions of sums over rows."""
+"""Measures of a table in parts, with intervals and tests."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.data.chunks import AbstractSums
-from dircal._core.data.losses import log_losses, squared_errors
-from dircal._core.data.parts import Part
 from dircal._typing import FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.distributed._open import Selection, check_rows
-from dircal.metrics import BinTable, Block, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
-from dircal.selection import check_calibrator
-from dircal.validation import MEASURING, PartitionedScores, check_option
-
-__all__ = ["SUM_MEASURES", "Evaluation", "evaluate", "measure_rows"]
-
-SUM_MEASURES = (
-    "accuracy",
-    "error_rate",
-    "log_loss",
-    "brier_score",
-    "confidence_ece",
-    "classwise_ece",
-    "maximum_calibration_error",
+from dircal.inference import (
+    CalibrationTest,
+    ConfidenceInterval,
+    ScoreTest,
+    check_drawing,
+    find_all,
 )
-"""Measures that are functions of sums over rows."""
+from dircal.maps import CalibrationMap
+from dircal.metrics import (
+    BinTable,
+    ClassCurves,
+    ConfidenceCurve,
+    EqualWidth,
+    Predictions,
+    ReadProbabilities,
+)
+from dircal.selection import check_calibrator
+from dircal.validation import MEASURING, PartitionedScores, check_option, check_random_state
+
+__all__ = ["Evaluation", "evaluate", "predictions_in_parts"]
+
 # As in the measures themselves.
 _BINS = EqualWidth(15)
 
@@ -50,13 +53,24 @@ class Evaluation:
         What `dircal.metrics.confidence_bins` gives of all rows.
     class_bins : BinTable
         What `dircal.metrics.class_bins` gives of all rows.
+    intervals : dict of ConfidenceInterval
+        What `dircal.confidence_interval` gives, by the name of the measure; empty where nothing was
+        drawn.
+    tests : dict of CalibrationTest
+        What `dircal.calibration_test` gives, by the name of the statistic; empty where nothing was
+        drawn.
+    score_test : ScoreTest or None
+        What `dircal.score_test` gives; None where nothing was drawn.
     """
 
     n_rows: int
     classes: LabelArray
     measures: dict[str, float]
-    confidence_bins: BinTable
-    class_bins: BinTable
+    confidence_bins: BinTable = field(repr=False)
+    class_bins: BinTable = field(repr=False)
+    intervals: dict[str, ConfidenceInterval]
+    tests: dict[str, CalibrationTest]
+    score_test: ScoreTest | None
 
 
 def evaluate(
@@ -68,6 +82,9 @@ def evaluate(
     calibrator: Any = None,
     input_scale: InputScale = "probability",
     classes: Iterable[Any] | None = None,
+    level: float = 0.95,
+    n_resamples: int | None = None,
+    random_state: int | np.random.Generator | None = None,
     client: Any = None,
 ) -> Evaluation:
     """Measure predictions in a table in parts, before or after calibration.
@@ -88,14 +105,19 @@ def evaluate(
         What the scores are. With a calibrator it is what that was fitted on.
     classes : sequence, optional
         Label of each column, where the labels do not tell. With a calibrator they are its own.
+    level : float, default=0.95
+        How often the intervals hold the true value.
+    n_resamples : int, optional
+        Number of draws, at least 100, for intervals and tests; None leaves both out.
+    random_state : int, numpy Generator or None, optional
+        Seed of the draws.
     client : distributed.Client, optional
         Client of the cluster that works; see `fit`.
 
     Returns
     -------
     Evaluation
-        Accuracy, error rate, log-loss, Brier score, and the calibration errors by bins of equal
-        width.
+        All measures, the bins behind them and, with ``n_resamples``, intervals and tests.
 
     See Also
     --------
@@ -103,18 +125,40 @@ def evaluate(
 
     Notes
     -----
-    These are functions of sums over rows. Intervals and tests need all rows at once: take a sample.
+    All of these are sums over rows, added up where the rows are. The measures take one pass; the
+    intervals and tests some more, and give what `dircal.confidence_interval`,
+    `dircal.calibration_test` and `dircal.score_test` give for the same rows in one array with the
+    same integer ``random_state``: draws belong to the numbers of rows, not to parts. From 100,000
+    rows on intervals and the test of the classes come from moments, whose ``source`` says so, in
+    place of draws. The score test, the test of the confidence, and what has more than 3000 sums,
+    such as `smooth_ece` where it is below 0.0027, are always drawn.
+
+    There are no intervals and tests of weighted rows: a weight would say that a row stands for
+    several, but not whether these were drawn together or apart.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from dircal import distributed
     >>> table = pa.table({"a": [0.9, 0.2, 0.6], "b": [0.1, 0.8, 0.4], "y": ["a", "b", "b"]})
-    >>> found = distributed.evaluate([table.slice(0, 1), table.slice(1)])
+    >>> parts = [table.slice(0, 1), table.slice(1)]
+    >>> found = distributed.evaluate(parts)
     >>> round(found.measures["log_loss"], 4)
     0.4149
+    >>> found = distributed.evaluate(parts, n_resamples=100, random_state=0)
+    >>> found.intervals["log_loss"]
+    <ConfidenceInterval: log_loss 0.415 on 3 rows; 95 %: ...>
     """
     check_option("input_scale", input_scale, ("probability", "logit"))
+    if n_resamples is not None:
+        check_drawing(level, n_resamples)
+        if weight is not None:
+            raise ValueError(
+                f"`n_resamples` is {n_resamples}, but `weight` is {weight!r}: weighted rows have "
+                "no intervals and tests. Leave one of both out."
+            )
+    rng = check_random_state(random_state)
+    seed = int(random_state if isinstance(random_state, Integral) else rng.integers(2**63))
     arguments, judged = MEASURING, calibrator is not None
     if judged:
         check_calibrator(calibrator)
@@ -123,68 +167,40 @@ def evaluate(
         arguments = calibrator._arguments
     selection = Selection(frame, label, weight, columns, client)
     data = check_rows(selection, classes, input_scale, arguments, judged=judged)
-    return measure_rows(data, calibrator, input_scale)
-
-
-def measure_rows(data: PartitionedScores, calibrator: Any, input_scale: InputScale) -> Evaluation:
-    """Measures of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None and input_scale == "logit":
         calibrator = IdentityCalibrator(input_scale="logit")._fit_checked(data)
-    sums = data.parts.fold(partial(_measure, calibrator))
-    return Evaluation(data.n_rows, data.classes, sums.measures(), sums.confidence, sums.class_bins)
-
-
-@dataclass
-class _Sums(AbstractSums):
-    """Sums over rows: of weights and losses, and by bin."""
-
-    weight: float
-    losses: FloatArray
-    confidence: BinTable
-    class_bins: BinTable
-
-    def measures(self) -> dict[str, float]:
-        """What follows from them."""
-        log_loss, brier_score, accuracy = (self.losses / self.weight).tolist()
-        n_classes = len(self.class_bins.count)
-        gaps = self.confidence.calibration_errors, self.class_bins.calibration_errors
-        values = (
-            accuracy,
-            1.0 - accuracy,
-            log_loss,
-            brier_score,
-            float(gaps[0].sum()),
-            float(gaps[1].sum()) / n_classes,
-            self.confidence.largest_gap,
-        )
-        return dict(zip(SUM_MEASURES, values, strict=True))
-
-
-def _measure(calibrator: Any, part: Part) -> _Sums | None:
-    """Those of a part; None where no row has a weight."""
-    weights = part.rows.sample_weight
-    if weights is not None and not weights.any():
-        return None
-    predictions = Predictions.of_checked(part.rows)
-    if calibrator is not None:
-        predictions = predictions.with_probabilities(calibrator._predict_checked(part.rows))
-    weight, *losses = predictions.fold(_losses)
-    return _Sums(
-        float(weight),
-        np.array(losses),
+    predictions = predictions_in_parts(data, calibrator)
+    found = find_all(predictions, level=level, n_resamples=n_resamples, seed=seed)
+    return Evaluation(
+        found.n_samples,
+        data.classes,
+        found.measures,
         predictions.table(ConfidenceCurve(), _BINS),
         predictions.table(ClassCurves(), _BINS),
+        found.intervals,
+        found.tests,
+        found.score_test,
     )
 
 
-def _losses(block: Block) -> FloatArray:
-    """Sums of the weights, log-losses, squared errors and hits."""
-    share = np.ones(len(block.labels)) if block.weight is None else block.weight
-    return np.array(
-        [
-            share.sum(),
-            share @ log_losses(block.proba, block.labels),
-            share @ squared_errors(block.proba, block.labels),
-            share @ block.hits,
-        ]
+def predictions_in_parts(data: PartitionedScores, calibrator: Any) -> Predictions:
+    """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
+    if calibrator is None:
+        read = ReadProbabilities.of(data.column_classes, data.dtype)
+        return Predictions(data.source(read), data.classes, data.dtype)
+    dtype = np.dtype(np.float64)
+    through = _ReadThrough(
+        calibrator._map_of_checked(data), ReadProbabilities.of(data.classes, dtype)
     )
+    return Predictions(data.source(through), data.classes, dtype)
+
+
+@dataclass(frozen=True)
+class _ReadThrough:
+    """From rows as they were given (m, k) to the probabilities (k, m) that a map makes of them."""
+
+    map_: CalibrationMap
+    read: ReadProbabilities
+
+    def __call__(self, rows: npt.NDArray[Any]) -> FloatArray:
+        return self.read(self.map_.without_masked(self.map_.read(rows), rows).T)

@@ -105,7 +105,7 @@ class _LocalParts(AbstractParts):
         def of_bundle(bundle: range) -> _T | None:
             return fold_bundle(function, self._read(bundle))
 
-        return add_up_tree(list(self._table.map(of_bundle, self._bundles)))
+        return add_up_tree(self._table.map(of_bundle, self._bundles))
 
     def _read(self, bundle: range) -> Iterator[Part]:
         for i in bundle:

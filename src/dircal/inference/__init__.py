@@ -26,6 +26,8 @@ from dircal.inference._compare import show_range as show_range
 from dircal.inference._compare import tabulate_measures as tabulate_measures
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
+from dircal.inference._findings import Findings as Findings
+from dircal.inference._findings import find_all as find_all
 from dircal.inference._paired_comparison import PairedComparison, paired_comparison
 from dircal.inference._ranking import (
     FriedmanTest,

@@ -183,11 +183,7 @@ def calibration_test(
     rule = check_bins(n_bins, strategy, binning)
     if statistic == "confidence_ece":
         return confidence_test_of(predictions, rule, n_resamples, rng)
-    n_cells = predictions.n_classes * n_bins
-    if are_normal(predictions.n_samples, n_cells):
-        return _classwise_test_by_moments(predictions, rule, n_resamples, rng)
-    [test] = classwise_tests_of([predictions], rule, n_resamples, rng)
-    return test
+    return classwise_test_of(predictions, rule, n_resamples, rng)
 
 
 def calibration_test_from_confidence(
@@ -250,12 +246,23 @@ def both_tests_of(
 ) -> list[tuple[CalibrationTest, CalibrationTest]]:
     """`calibration_test` of the confidence and of the classes, each as alone with this seed.
 
-    Always by draws, which is what reports and the command line say of them.
+    Always by draws, which is what reports say of them.
     """
     draws = (rule, n_resamples)
     confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
     classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
     return list(zip(confidence, classwise, strict=True))
+
+
+def classwise_test_of(
+    predictions: Predictions, rule: BinRule, n_resamples: int, rng: np.random.Generator
+) -> CalibrationTest:
+    """`calibration_test` of the classes of checked predictions: by moments where rows are many."""
+    n_cells = predictions.table(ClassCurves(), rule).count.size
+    if are_normal(predictions.n_samples, n_cells):
+        return _classwise_test_by_moments(predictions, rule, n_resamples, rng)
+    [test] = classwise_tests_of([predictions], rule, n_resamples, rng)
+    return test
 
 
 def classwise_tests_of(
@@ -298,7 +305,7 @@ class _MomentsOfBlock:
     every: int
 
     def __call__(self, block: Block) -> NullMoments:
-        return null_moments(block.proba, self.bins, every=self.every)
+        return null_moments(block.proba, self.bins, every=self.every, start=block.start or 0)
 
 
 @dataclass(frozen=True, eq=False)

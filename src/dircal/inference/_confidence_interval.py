@@ -1,6 +1,6 @@
 """How sure we may be of a measure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,14 @@ import numpy as np
 
 from dircal._core.stats.moments import are_normal
 from dircal._typing import ArrayLike
-from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
+from dircal.inference._chosen_measure import (
+    ChosenMeasure,
+    check_drawing,
+    check_measure_with_interval,
+    measure_all,
+)
 from dircal.inference._drawn_sums import Source
-from dircal.inference._resampling import draw_together, range_of
+from dircal.inference._resampling import draw_with_seed, range_of
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
@@ -172,11 +177,45 @@ def confidence_interval(
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
     predictions = Predictions.check(y_true, y_prob, None, classes)
-    estimate = measure.value(predictions)
-    n, sums = predictions.n_samples, measure.sums(predictions)
-    by_moments = sums is not None and are_normal(n, sum(sums.size))
-    source: Source = "moments" if by_moments else "draws"
-    [[draws]] = draw_together([measure], [predictions], [[estimate]], n_resamples, rng, source)
-    found = range_of(draws, estimate, level)
-    ends = (found.low, found.high, found.corrected)
-    return ConfidenceInterval(estimate, *ends, level, measure.name, n, source)
+    seed = int(rng.integers(2**63))
+    [interval] = intervals_of([measure], predictions, level, n_resamples, seed)
+    return interval
+
+
+def intervals_of(
+    measures: Sequence[ChosenMeasure],
+    predictions: Predictions,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> list[ConfidenceInterval]:
+    """`confidence_interval` of several measures, each as alone with the same draws.
+
+    All that are drawn share a pass over the rows, and so do all that are not.
+    """
+    values, n = measure_all(measures, predictions), predictions.n_samples
+    found: dict[int, ConfidenceInterval] = {}
+    sources = [_source_of(measure, predictions) for measure in measures]
+    for source in dict.fromkeys(sources):
+        mine = [j for j, own in enumerate(sources) if own == source]
+        some, of_some = [measures[j] for j in mine], [values[j] for j in mine]
+        [drawn] = draw_with_seed(some, [predictions], [of_some], n_resamples, seed, source)
+        for j, draws in zip(mine, drawn, strict=True):
+            ends = range_of(draws, values[j], level)
+            found[j] = ConfidenceInterval(
+                values[j],
+                ends.low,
+                ends.high,
+                ends.corrected,
+                level,
+                measures[j].name,
+                n,
+                source,
+            )
+    return [found[j] for j in range(len(measures))]
+
+
+def _source_of(measure: ChosenMeasure, predictions: Predictions) -> Source:
+    sums = measure.sums(predictions)
+    by_moments = sums is not None and are_normal(predictions.n_samples, sum(sums.size))
+    return "moments" if by_moments else "draws"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,10 @@ def resample(
     seed: int,
     source: Source = "draws",
 ) -> Iterator[tuple[SummedMeasure, Draws]]:
-    """Draws of each measure, all of the same rows, or of sums with the moments of such draws."""
+    """Draws of each measure, all of the same rows, or of sums with the moments of such draws.
+
+    Either way they are what they would be for the measure alone.
+    """
     n, k = several[0].n_samples, several[0].n_classes
     means = _means_of(summed)
     terms = tuple((one.predictions, one.summed.terms) for one in summed)
@@ -62,25 +65,34 @@ def resample(
                 advance=watcher_of(several, progress),
             )
         sums = fold_together(several, _SumRows(terms, tuple(means), add_up), drawing_rows(k))
-    rows = sums.rows
-    if isinstance(rows, SumMoments):
-        drawn = sums_from_moments(rows, n_resamples, np.random.default_rng(seed))
-        rows = DrawnSums(drawn, rows.sums)
     moments = {
         (mean.mine, mean.first): Moments(n, mean.mean, powers)
         for mean, powers in zip(means, sums.powers, strict=True)
     }
-    sizes = [one.summed.size for one in summed]
-    drawn_by_measure, total = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
-    for i, one in enumerate(summed):
-        values = one.summed.read(drawn_by_measure[i])
+    drawn_by_measure = _sums_by_measure(sums.rows, summed, n_resamples, seed)
+    for i, (one, rows) in enumerate(zip(summed, drawn_by_measure, strict=True)):
+        values = one.summed.read(rows.drawn)
         if one.rule is IntervalRule.BCA:
             beyond = [found for (mine, first), found in moments.items() if mine == i != first]
             found = MeanDraws(values[:, 0], moments[i, i], beyond[0] if beyond else None)
             yield one, found
         else:
             assert one.rule is not None
-            yield one, draws_of_sums(one.rule, one.summed.read(total[i]), values)
+            yield one, draws_of_sums(one.rule, one.summed.read(rows.total), values)
+
+
+def _sums_by_measure(
+    rows: "DrawnSums | _MomentsOfEach", summed: Sequence[SummedMeasure], n_resamples: int, seed: int
+) -> Iterator[DrawnSums]:
+    """The sums of each measure over draws, and over all rows."""
+    if isinstance(rows, DrawnSums):
+        sizes = [one.summed.size for one in summed]
+        both = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
+        yield from (DrawnSums(*pair) for pair in zip(*both, strict=True))
+        return
+    for moments in rows.parts:
+        drawn = sums_from_moments(moments, n_resamples, np.random.default_rng(seed))
+        yield DrawnSums(drawn, moments.sums)
 
 
 def moments_of_difference(
@@ -123,10 +135,22 @@ def _means_of(summed: Sequence[SummedMeasure]) -> list[_Mean]:
 
 
 @dataclass
+class _MomentsOfEach:
+    """Moments of the sums of each measure: those of several together would be many more."""
+
+    parts: list[SumMoments]
+
+    def __iadd__(self, other: Self) -> Self:
+        for mine, others in zip(self.parts, other.parts, strict=True):
+            mine += others
+        return self
+
+
+@dataclass
 class _Sums(AbstractSums):
     """Sums over draws, and of powers (means, 5) of what rows lose."""
 
-    rows: DrawnSums | SumMoments
+    rows: "DrawnSums | _MomentsOfEach"
     powers: FloatArray
 
 
@@ -150,9 +174,9 @@ class _SumRows:
         return _Sums(rows, powers)
 
 
-def _moments_of_block(terms: Sequence[RowTerms], start: int | None) -> SumMoments:
+def _moments_of_block(terms: Sequence[RowTerms], start: int | None) -> _MomentsOfEach:
     del start
-    return sum_moments(terms)
+    return _MomentsOfEach([sum_moments([one]) for one in terms])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ __all__ = [
     "difference_between",
     "difference_of",
     "draw_together",
+    "draw_with_seed",
     "range_of",
 ]
 
@@ -51,14 +52,25 @@ def draw_together(
     values: Sequence[Sequence[float]],
     n_resamples: int,
     rng: np.random.Generator,
-    source: Source = "draws",
 ) -> list[list[Draws]]:
-    """Draws of every measure for each of ``several`` predictions, all of the same rows.
+    """Draws of every measure for each of ``several`` predictions, all of the same rows."""
+    seed = int(rng.integers(2**63))
+    return draw_with_seed(measures, several, values, n_resamples, seed, "draws")
+
+
+def draw_with_seed(
+    measures: Sequence[ChosenMeasure],
+    several: Sequence[Predictions],
+    values: Sequence[Sequence[float]],
+    n_resamples: int,
+    seed: int,
+    source: Source,
+) -> list[list[Draws]]:
+    """The same with the seed of the rows, or from moments.
 
     Measures that are sums over rows are summed; others are called for every draw, with the number
     of times that a row was drawn as its weight. The ``values`` are those of the measures.
     """
-    seed = int(rng.integers(2**63))
     drawn: list[list[Draws | None]] = [[None] * len(measures) for _ in several]
     summed = []
     for i, one in enumerate(several):

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import Chunk
+from dircal._core.data.parts import PartSource
 from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
 
@@ -21,10 +22,13 @@ def fold_together(
 ) -> _Result:
     """The sum of what ``function`` makes of the blocks of the same rows, one of each predictions.
 
-    Arrays are cut into chunks of so many rows; the parts of other sources are what they are.
+    Arrays and parts are cut into chunks of so many rows; those of other sources are what they are.
     """
     if len(several) == 1 and not isinstance(several[0].source, ArraySource):
-        return several[0].fold(_Alone(function))
+        [alone] = several
+        if isinstance(alone.source, PartSource):
+            alone = replace(alone, source=replace(alone.source, chunk_rows=chunk_rows))
+        return alone.fold(_Alone(function))
     sources = [_recut(one, chunk_rows) for one in several]
     total: Any = None
     for chunks in zip(*sources, strict=True):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class PartitionedScores(AbstractLabelledRows):
     """What `fit` works on where rows are in parts, on one machine or on many.
 
     ``parts`` hold `LabelledScores`; ``change``, a function that can be sent to where they are,
-    makes of them what is meant. ``n_rows_of_parts`` is the number of rows before it.
+    makes of them what is meant. ``n_rows_of_parts`` is the number of rows before it; ``dtype`` is
+    the type of all scores together.
     """
 
     parts: AbstractParts
@@ -39,6 +41,8 @@ class PartitionedScores(AbstractLabelledRows):
     n_rows: int
     total_weight: float
     n_rows_of_parts: int
+    dtype: np.dtype[Any]
+    is_weighted: bool
     change: _Change | None = None
 
     @classmethod
@@ -53,6 +57,8 @@ class PartitionedScores(AbstractLabelledRows):
             agreed.n_rows,
             agreed.total_weight,
             agreed.n_rows,
+            agreed.dtype,
+            agreed.is_weighted,
         )
 
     @property
@@ -82,7 +88,8 @@ class PartitionedScores(AbstractLabelledRows):
     def source(self, read: Reader) -> PartSource:
         """The rows as a source of chunks, with ``read`` to make scores of them."""
         totals = len(self.column_classes), self.n_rows, self.total_weight
-        return PartSource(self.parts, read, self.change, self.n_rows_of_parts, totals)
+        rows = self.n_rows_of_parts
+        return PartSource(self.parts, read, self.change, rows, totals, self.is_weighted)
 
     def judge(
         self, input_scale: InputScale, arguments: Arguments, *, order_is_known: bool = False

@@ -81,6 +81,8 @@ class PartSummary:
     observed: LabelArray | None = None
     categories: LabelArray | None = None
     worst: WorstSum | None = None
+    dtype: np.dtype[Any] | None = None
+    is_weighted: bool = False
     error: str = ""
 
 
@@ -99,6 +101,8 @@ def check_part(raw: RawPart, input_scale: InputScale, arguments: Arguments) -> P
         observed_classes(used) if len(used) else None,
         raw.categories,
         worst,
+        inputs.dtype,
+        weight is not None,
     )
 
 
@@ -112,6 +116,8 @@ class Agreement:
     n_features: int
     n_rows: int
     total_weight: float
+    dtype: np.dtype[Any]
+    is_weighted: bool
 
 
 def agree(
@@ -146,6 +152,8 @@ def agree(
         n_features,
         sum(part.n_rows for part in full),
         total,
+        np.result_type(*(part.dtype for part in full if part.dtype is not None)),
+        any(part.is_weighted for part in full),
     )
 
 

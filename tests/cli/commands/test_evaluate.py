@@ -51,6 +51,22 @@ def test_intervals_stand_beside_the_value_that_they_are_of(run, write_csv, anima
     assert len(line.split()) == 5, "the interval of a loss is one of the value itself"
 
 
+def test_it_says_what_comes_from_moments(run, write_csv, monkeypatch):
+    write_csv()
+    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 300)
+    monkeypatch.setattr("dircal._core.stats.moments._MOST_SUMS", 64)
+    told = " ".join(run("evaluate", "p.csv", "--label", "y", *FEW).stdout.split())
+    assert "With 300 rows these come from moments of sums over rows: intervals of accuracy," in told
+    assert "; the test of classwise_ece. From draws: the interval of smooth_ece;" in told
+    assert told.endswith("; the test of confidence_ece; the score test.")
+    found = json.loads(run("evaluate", "p.csv", "--label", "y", *FEW, "--json").stdout)
+    assert found["measures"]["accuracy"]["source"] == "moments"
+    assert found["measures"]["smooth_ece"]["source"] == "draws"
+    assert found["measures"]["maximum_calibration_error"]["source"] is None
+    assert found["tests"]["classwise_ece"]["source"] == "moments"
+    assert found["tests"]["score_test"]["source"] == "draws"
+
+
 def test_logits_are_measured_after_their_softmax(run, write_csv, make_problem):
     write_csv()
     write_csv("z.csv", scores=make_problem(1, n=300).logits)

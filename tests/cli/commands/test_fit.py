@@ -294,22 +294,39 @@ def test_many_parquet_files_are_one_table(given, lake, run, write_csv):
     assert "fitted on 300 rows of 3 classes" in told
 
 
-def test_many_files_are_measured_by_sums(lake, run, write_csv):
-    write_csv()
-    whole = json.loads(run("evaluate", "p.csv", "--label", "y", "--json").stdout)["measures"]
-    found = json.loads(run("evaluate", "lake", "--label", "y", "--json").stdout)
-    assert found["rows"] == 300
-    for name, one in found["measures"].items():
-        assert one["value"] == pytest.approx(whole[name]["value"], rel=1e-9), name
-    told = run("evaluate", "lake/*", "--label", "y").stdout
-    assert "intervals, tests and measures that need all rows at once are left out" in told
-    gate = "log_loss > 0"
-    assert (
-        "FAILED: log_loss"
-        in run("evaluate", "lake", "--label", "y", "--fail-if", gate, code=1).stdout
+def test_many_files_are_measured_as_one(lake, run):
+    files = [pq.read_table(one) for one in sorted(lake.iterdir())]
+    pq.write_table(pa.concat_tables(files), "whole.parquet")
+    options = ("--label", "y", "--resamples", "100")
+    whole, found = (
+        json.loads(run("evaluate", path, *options, "--json").stdout)
+        for path in ("whole.parquet", "lake")
     )
-    told = run("evaluate", "lake", "--label", "y", "--fail-if", "smooth_ece > 1", code=2).stderr
-    assert "'smooth_ece' is not measured of a table in parts" in told
+    assert found["rows"] == 300
+    assert [*found] == [*whole]
+    assert [*found["measures"]] == [*whole["measures"]]
+    for name, one in found["measures"].items():
+        assert one["value"] == pytest.approx(whole["measures"][name]["value"], rel=1e-12), name
+        for end in ("low", "high", "corrected") if name != "maximum_calibration_error" else ():
+            assert one[end] == pytest.approx(whole["measures"][name][end], rel=3e-6), name
+    for name, test in found["tests"].items():
+        assert test["pvalue"] == whole["tests"][name]["pvalue"], name
+        assert test["source"] == "draws"
+    assert [label for label, _ in found["classes_off"]] == [
+        label for label, _ in whole["classes_off"]
+    ]
+    told = [run("evaluate", path, *options).stdout for path in ("whole.parquet", "lake/*")]
+    assert told[0] == told[1]
+    assert "moments" not in told[0]
+
+
+def test_gates_of_many_files_know_all_names(lake, run):
+    options = ("--label", "y", "--resamples", "100")
+    rules = ["--fail-if", "smooth_ece > 1", "--fail-if", "log_loss.low > 0"]
+    told = run("evaluate", "lake", *options, *rules, code=1).stdout
+    assert "passed: smooth_ece is " in told
+    assert "FAILED: log_loss.low is " in told
+    run("evaluate", "lake", *options, "--fail-if", "score_test.pvalue > 1")
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ threads or workers, nor on whether one was lost on the way.
 import copy
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -89,6 +89,10 @@ class PartSource(AbstractChunkSource):
         Number of rows of all parts, before the change.
     totals : tuple of int, int and float
         Number of classes, number of rows and the sum of their weights, after the change.
+    is_weighted : bool
+        Whether rows may differ in weight.
+    chunk_rows : int or None
+        Rows in a chunk; None chooses.
     token : str
         A name for what parts keep of it.
     """
@@ -98,6 +102,8 @@ class PartSource(AbstractChunkSource):
     change: Callable[[Any], Any] | None
     n_rows_of_parts: int
     totals: tuple[int, int, float]
+    is_weighted: bool = True
+    chunk_rows: int | None = None
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -117,7 +123,7 @@ class PartSource(AbstractChunkSource):
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum of what ``function`` makes of each chunk, part by part."""
-        look = _Look(self.read, self.change, self.total_weight, self.token)
+        look = _Look(self.read, self.change, self.total_weight, self.chunk_rows, self.token)
         return self.parts.fold(partial(_fold_part, function, look))
 
     def subsample(self) -> ArraySource | None:
@@ -142,13 +148,16 @@ class _Look:
     read: Reader
     change: Callable[[Any], Any] | None
     total_weight: float
+    chunk_rows: int | None
     token: str
 
     def chunks(self, part: Part) -> Iterator[Chunk]:
         """Those of a part, kept beside it where it keeps something."""
         if part.memo is None:
             return self._read(part)
-        return iter(once(part.memo, "chunks", self.token, lambda: self._kept(part)))
+        return iter(
+            once(part.memo, "chunks", (self.token, self.chunk_rows), lambda: self._kept(part))
+        )
 
     def _kept(self, part: Part) -> tuple[Chunk, ...]:
         return tuple(replace(chunk, memo={}) for chunk in self._read(part))
@@ -156,7 +165,8 @@ class _Look:
     def _read(self, part: Part) -> Iterator[Chunk]:
         rows = part.rows if self.change is None else self.change(part.rows)
         source: ArraySource = rows.source(self.read)
-        for chunk in replace(source, weight_of_all=self.total_weight).read_chunks():
+        source = replace(source, weight_of_all=self.total_weight, chunk_rows=self.chunk_rows)
+        for chunk in source.read_chunks():
             assert chunk.start is not None
             yield replace(chunk, start=part.first + chunk.start)
 
@@ -216,13 +226,14 @@ def add_up(results: Iterator[_T | None]) -> _T | None:
     return found
 
 
-def add_up_tree(results: Sequence[_T | None]) -> _T:
-    """The sum of all results, `FAN_IN` neighbours at a time."""
+def add_up_tree(results: Iterable[_T | None]) -> _T:
+    """The sum of all results, `FAN_IN` neighbours at a time; they are added as they come."""
     while True:
-        groups = range(0, len(results), FAN_IN)
-        results = [add_up(iter(results[i : i + FAN_IN])) for i in groups]
-        if len(results) == 1:
+        coming = iter(results)
+        sums = [add_up(chain([first], islice(coming, FAN_IN - 1))) for first in coming]
+        if len(sums) == 1:
             break
-    total = results[0]
+        results = sums
+    total = sums[0]
     assert total is not None
     return total

@@ -149,11 +149,12 @@ def paired_stride(n_rows: int, n_classes: int) -> int:
     return max(1, int(n_rows // max(_PAIRED_ROWS, _PAIRS / n_classes**2)))
 
 
-def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1) -> NullMoments:
+def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1, start: int = 0) -> NullMoments:
     """Moments of probabilities (k, n), or (1, n) of the confidence; cells are class by class.
 
     One of ``every`` so many rows is asked how cells depend on each other: a row has k squared
-    pairs.
+    pairs. ``start`` is the number of the first row, so that the same are asked however rows are
+    cut.
     """
     k, n = proba.shape
     n_cells = k * bins.n_bins
@@ -161,7 +162,8 @@ def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1) -> NullMoment
     chance = proba.clip(0.0, 1.0)
     spread = chance * (1.0 - chance)
     variances = np.bincount(cells.ravel(), spread.ravel(), n_cells).astype(np.float64, copy=False)
-    some = cells[:, ::every].T, chance[:, ::every].T
+    asked = slice(-start % every, None, every)
+    some = cells[:, asked].T, chance[:, asked].T
     starts = np.arange(0, some[0].size + 1, k)
     rows = sparse.csr_array(
         (some[1].ravel(), some[0].ravel(), starts), shape=(len(starts) - 1, n_cells)

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_LEFT_OUT = (
-    "Read in parts: intervals, tests and measures that need all rows at once are left out. Measure "
-    "one file of a sample for those."
-)
 _OF_WHAT = (
     "Chance makes calibration errors too large: their intervals are of the value without bias."
 )
@@ -61,19 +57,19 @@ def command(
 
     PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, with a column of true labels. A
     folder of Parquet files, or a pattern in quotes such as 'scores/*.parquet', is one table of any
-    size: it is read a part at a time, without intervals and tests, which need all rows at once.
+    size: it is read a part at a time, and gives the same numbers. From 100,000 rows on most
+    intervals and tests come from moments in place of draws, and the output says which.
     """
-    from dircal.cli._evaluation import evaluate_rows
+    from dircal.cli._evaluation import evaluate_predictions
     from dircal.cli._predictions_file import read_rows
     from dircal.cli._streamed import is_streamed
 
+    draws = {"n_resamples": resamples, "seed": seed}
     if is_streamed(source, engine):
-        values = _evaluate_streamed(source, gates, (engine, scheduler), as_json)
-        if any(gate.fires(values) for gate in gates):
-            context.exit(GATE_FAILED)
-        return
-    rows = read_rows(source)
-    found = evaluate_rows(rows, source.scale, n_resamples=resamples, seed=seed)
+        found = _evaluate_streamed(source, (engine, scheduler), draws)
+    else:
+        rows = read_rows(source)
+        found = evaluate_predictions(rows.predictions(source.scale), rows.classes, **draws)
     values = found.values()
     if as_json:
         print_json(_document(source, found, gates))
@@ -85,42 +81,21 @@ def command(
 
 
 def _evaluate_streamed(
-    source: "PredictionsFile", gates: list[Gate], how: tuple[str | None, str | None], as_json: bool
-) -> dict[str, float]:
-    """Measure files that are read in parts, and say so; gives the measures."""
-    from dircal.cli._streamed import engine_client, progress_of, read_streamed
-    from dircal.distributed import SUM_MEASURES, check_rows, measure_rows
-    from dircal.inference import show_number
+    source: "PredictionsFile", how: tuple[str | None, str | None], draws: dict[str, int]
+) -> "Evaluation":
+    """Measure files that are read in parts."""
+    from dircal.cli._evaluation import evaluate_predictions
+    from dircal.cli._streamed import as_they_are, engine_client, progress_of, read_streamed
+    from dircal.distributed import check_rows
     from dircal.validation import MEASURING
 
-    for gate in gates:
-        if gate.name not in SUM_MEASURES:
-            raise ValueError(
-                f"--fail-if {gate.rule!r}: {gate.name!r} is not measured of a table in parts. "
-                f"There are {', '.join(SUM_MEASURES)}."
-            )
     table = read_streamed(source)
     with engine_client(*how) as client, progress_of("Measuring", table) as progress:
-        selection, classes = table.selection(source, client), table.classes.tolist()
-        data = check_rows(selection, classes, source.scale, MEASURING, tell=progress.advance)
-        found = measure_rows(data, None, source.scale)
-    values = found.measures
-    if as_json:
-        print_json(
-            {
-                "predictions": source.path,
-                "rows": found.n_rows,
-                "classes": found.classes,
-                "measures": {name: {"value": value} for name, value in values.items()},
-                "gates": _outcomes(gates, values),
-                "failed": any(gate.fires(values) for gate in gates),
-            }
+        selection, classes = table.selection(source, client), table.classes
+        data = check_rows(
+            selection, classes.tolist(), source.scale, MEASURING, tell=progress.advance
         )
-    else:
-        print_lines([f"{found.n_rows:,} rows of {len(found.classes)} classes", ""])
-        print_table(("measure", "value"), [(n, show_number(v)) for n, v in values.items()])
-        print_lines(["", _LEFT_OUT, *(gate.sentence(values) for gate in gates)])
-    return values
+        return evaluate_predictions(as_they_are(data, source.scale), classes, **draws)
 
 
 def _outcomes(gates: list[Gate], values: dict[str, float]) -> list[dict[str, Any]]:
@@ -131,16 +106,21 @@ def _outcomes(gates: list[Gate], values: dict[str, float]) -> list[dict[str, Any
 
 
 def _show(found: "Evaluation") -> None:
-    from dircal.inference import WITHOUT_BIAS, show_corrected, show_number, show_range
+    from dircal.inference import WITHOUT_BIAS, show_number, show_range
 
     print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
-    rows = [
-        (one.measure, show_number(one.value), show_corrected(one), show_range(one.low, one.high))
-        for one in found.measures
-    ]
+    rows, is_corrected = [], False
+    for name, value, one in found.measures:
+        corrected, ends = "", ""
+        if one is not None:
+            ends = show_range(one.low, one.high)
+            corrected = show_number(one.corrected) if one.corrected != value else ""
+            is_corrected |= bool(corrected)
+        rows.append((name, show_number(value), corrected, ends))
     print_table(("measure", "value", WITHOUT_BIAS, "95 %"), rows)
-    print_lines([_OF_WHAT] if any(one.is_corrected for one in found.measures) else [])
+    print_lines([_OF_WHAT] if is_corrected else [])
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
+    print_lines([source, ""] if (source := found.source()) else [])
 
 
 def _document(source: "PredictionsFile", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:

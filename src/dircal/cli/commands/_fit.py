@@ -118,8 +118,9 @@ def _fit_streamed(
 ) -> tuple[Any, _Told]:
     """Fit on files that are read in parts."""
     from dircal.cli._out_of_fold import expected_by_fit
-    from dircal.cli._streamed import engine_client, progress_of, read_streamed
-    from dircal.distributed import check_for_fit, fit_rows, measure_rows
+    from dircal.cli._streamed import as_they_are, engine_client, progress_of, read_streamed
+    from dircal.distributed import check_for_fit, fit_rows, predictions_in_parts
+    from dircal.metrics import RECORDS
 
     table = read_streamed(source)
     classes = table.classes.tolist()
@@ -130,8 +131,9 @@ def _fit_streamed(
         fitted = fit_rows(calibrator, data)
         losses = None
         if len(table.columns) > 1:
-            before = measure_rows(data, None, source.scale).measures["log_loss"]
-            after = measure_rows(data, fitted, source.scale).measures["log_loss"]
+            loss = RECORDS["log_loss"]
+            both = as_they_are(data, source.scale), predictions_in_parts(data, fitted)
+            before, after = (loss.of(one).value(one) for one in both)
             losses = _Losses(before, after, expected_by_fit(fitted))
     return fitted, _Told(data.n_rows, table.columns, table.classes, losses)
 
