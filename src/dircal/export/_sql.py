@@ -152,7 +152,7 @@ def _write(
     results = list(zip(map(dialect.name, names), known, strict=True))
     query = layers.write(".".join(map(dialect.name, table)), prefix, results)
     # Not a comment to the end of the line: some tools join lines.
-    return f"/* Calibrated by a {fitted.name}, written by dircal {__version__}. */\n{query}\n"
+    return f"/* Calibrated by {fitted.name}, written by dircal {__version__}. */\n{query}\n"
 
 
 def _condition(fitted: Fitted, dialect: Dialect, scores: list[Cell]) -> Cell:
