@@ -52,10 +52,10 @@ class CalibrationMonitor:
         Label of each column of the probabilities, in any order.
     level : float, default=0.05
         Probability that a stream which is calibrated ever raises an alarm.
-    maps : sequence of {"temperature", "frequencies", "vector", "full"}, \
-default=("temperature", "frequencies", "full")
-        Which maps are tried: sharper or flatter; other class frequencies; a slope and an intercept
-        for each class; a matrix. With more than 12 classes the last is the one before.
+    maps : sequence of str, default=("temperature", "frequencies", "full")
+        Which maps are tried: "temperature", sharper or flatter; "frequencies", other ones of the
+        classes; "vector", a slope and an intercept for each class; "full", a matrix. With more than
+        12 classes the last is the one before.
     clip : float, default=1e-06
         Probabilities are raised to this, so that one row cannot ruin a stream.
     max_pending : int, default=10000
