@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import softmax
 
-from dircal._core.bayes.models import MODELS
+from dircal._core.bayes.models import joint_log_evidence
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
 from dircal.exceptions import warn
@@ -239,8 +239,8 @@ class LabelCalibrator(AbstractCalibrator):
 
 def _log_evidence(auto: AutoCalibrator) -> float:
     """Logarithm of the probability of the labels, averaged over all maps."""
-    prior = np.array([MODELS[name] for name in auto.table_["calibrator"]])
-    scores = np.array(auto.table_["log_evidence"]) + np.log(prior / prior.sum())
+    table = auto.table_
+    scores = joint_log_evidence(table["calibrator"], table["log_evidence"])
     return float(np.logaddexp.reduce(scores))
 
 

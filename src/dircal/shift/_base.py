@@ -9,11 +9,26 @@ from sklearn.utils import Tags, get_tags
 
 from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, FitWarning
-from dircal.maps import AbstractStep, CalibrationMap, LogProbability, Softmax
+from dircal.maps import (
+    AbstractStep,
+    CalibrationMap,
+    Explanation,
+    LogProbability,
+    Scale,
+    Softmax,
+    mean_of_maps,
+)
 from dircal.selection import check_calibrator
 from dircal.validation import Arguments
 
-__all__ = ["AbstractAdapted", "chain", "check_fitted_calibrator", "take_columns"]
+__all__ = [
+    "AbstractAdapted",
+    "chain",
+    "check_fitted_calibrator",
+    "sentences_alone",
+    "take_columns",
+    "weighted_mean",
+]
 
 
 class AbstractAdapted(AbstractCalibrator):
@@ -93,3 +108,17 @@ def chain(first: CalibrationMap, *steps: AbstractStep) -> CalibrationMap:
     if isinstance(last, Softmax):
         return CalibrationMap(first.n_columns, (*first.steps[:-1], *steps, last))
     return first.then(LogProbability(), *steps, Softmax())
+
+
+def weighted_mean(parts: Sequence[tuple[CalibrationMap, float]]) -> CalibrationMap:
+    """The mean of maps, each times its weight; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0][0]
+    # The mean divides by the sum.
+    return mean_of_maps([each.then(Scale(weight)) for each, weight in parts])
+
+
+def sentences_alone(name: str, sentences: Sequence[str]) -> Explanation:
+    """An explanation of the calibrator of this name that says these sentences, of any rows."""
+    why = "\n".join(f"- {sentence}" for sentence in sentences)
+    return Explanation(name, "any rows", 0.0, (), (), 0.0, None, why)

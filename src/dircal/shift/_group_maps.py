@@ -8,13 +8,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.bayes.models import MODELS
+from dircal._core.bayes.models import OCCAM_WINDOW, joint_log_evidence
 from dircal._core.data.simplex import TINY
 from dircal._core.shift.random_effects import GroupEffects, fit_random_effects
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray
 from dircal.calibrators import AbstractCalibrator, TemperatureScaling
-from dircal.maps import Affine, CalibrationMap, LogProbability, Scale, Softmax, mean_of_maps
+from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
+from dircal.shift._base import weighted_mean
 from dircal.shift._stream_rows import check_one_each
 from dircal.validation import LabelledScores
 
@@ -22,8 +23,6 @@ __all__ = ["GroupMaps", "fit_group_maps", "split_groups"]
 
 # Groups with fewer rows have no map of their own: it would be a guess.
 _ROWS_OF_A_FRESH_MAP = 30
-# Maps that are twenty times less probable than the best have no part (Occam's window).
-_WINDOW = 20.0
 KINDS = ("slopes", "matrices", "intercepts")
 
 
@@ -85,8 +84,8 @@ def _fresh(own: LabelledScores, input_scale: InputScale) -> list[tuple[Calibrati
         return []
     fresh = AutoCalibrator(input_scale=input_scale)._fit_checked(own)
     fresh._let_go_of_rows()
-    prior = np.array([MODELS[name] for name in fresh.table_["calibrator"]])
-    log_evidence = fresh.table_["log_evidence"] + np.log(prior / prior.sum())
+    table = fresh.table_
+    log_evidence = joint_log_evidence(table["calibrator"], table["log_evidence"])
     return [(fresh.map_, float(np.logaddexp.reduce(log_evidence)))]
 
 
@@ -97,12 +96,9 @@ def _average(candidates: list[tuple[CalibrationMap, float]]) -> CalibrationMap:
     kept = [
         (each, float(weight))
         for (each, _), weight in zip(candidates, weights, strict=True)
-        if weight >= 1.0 / _WINDOW
+        if weight >= 1.0 / OCCAM_WINDOW
     ]
-    if len(kept) == 1:
-        return kept[0][0]
-    # The mean divides by the sum.
-    return mean_of_maps([each.then(Scale(weight)) for each, weight in kept])
+    return weighted_mean(kept)
 
 
 def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:

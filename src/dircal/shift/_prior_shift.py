@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, FloatArray
 from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap, Diagonal, Explanation, FitRecord
-from dircal.shift._base import AbstractAdapted, chain, check_fitted_calibrator, take_columns
+from dircal.shift._base import (
+    AbstractAdapted,
+    chain,
+    check_fitted_calibrator,
+    sentences_alone,
+    take_columns,
+)
 from dircal.shift._label_shift import (
     ConfidenceTable,
     LabelShift,
@@ -284,8 +290,7 @@ class PriorShift(AbstractAdapted):
         else:
             nothing_asked = LabelShift(0, self.level, *known[1:], None, None, 0.0)
             told = (self.shift_ or nothing_asked).sentences(*known)
-        why = "\n".join(f"- {sentence}" for sentence in told)
-        return Explanation(type(self).__name__, "any rows", 0.0, (), (), 0.0, None, why)
+        return sentences_alone(type(self).__name__, told)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

@@ -7,20 +7,18 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.bayes.models import MODELS
+from dircal._core.bayes.models import MODELS, OCCAM_WINDOW, joint_log_evidence
 from dircal._typing import ArrayLike
 from dircal.calibrators import AbstractCalibrator, Fitted
-from dircal.maps import CalibrationMap, Explanation, Scale, mean_of_maps
+from dircal.maps import CalibrationMap, Explanation
 from dircal.selection import AutoCalibrator
-from dircal.shift._base import AbstractAdapted
+from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
 from dircal.validation import AbstractLabelledRows, LabelledScores
 
 __all__ = ["RecalibratedCalibrator"]
 
 # Before any new label is seen: the old map is right, or a neighbour of it is, or nothing of it.
 _PRIOR = {"old": 0.45, "corrected": 0.45, "fresh": 0.1}
-# What is less probable than the best by this factor has no part (Occam's window).
-_WINDOW = 20.0
 
 
 class RecalibratedCalibrator(AbstractAdapted):
@@ -156,10 +154,7 @@ class RecalibratedCalibrator(AbstractAdapted):
             "fresh": self.fresh_.map_,
         }
         parts = [(maps[name], weight) for name, weight in self.weights_.items() if weight > 0.0]
-        if len(parts) == 1:
-            return parts[0][0]
-        # The mean divides by the sum.
-        return mean_of_maps([each.then(Scale(weight)) for each, weight in parts])
+        return weighted_mean(parts)
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """How much of the old map is left, in sentences.
@@ -184,8 +179,7 @@ class RecalibratedCalibrator(AbstractAdapted):
             f"A new map of the new rows alone ({self.fresh_.choice_}): "
             f"{self.weights_['fresh']:.1%}.",
         ]
-        why = "\n".join(f"- {sentence}" for sentence in told)
-        return Explanation(type(self).__name__, "any rows", 0.0, (), (), 0.0, None, why)
+        return sentences_alone(type(self).__name__, told)
 
     def _members(self) -> Sequence[AbstractCalibrator]:
         return (self.calibrator_, self.correction_, self.fresh_)
@@ -212,14 +206,13 @@ def _log_prior(name: str) -> float:
 def _others(evidence: dict[str, float]) -> float:
     """Of all maps but the identity."""
     names = [name for name in evidence if name != "identity"]
-    prior = np.array([MODELS[name] for name in names])
-    found = [evidence[name] for name in names] + np.log(prior / prior.sum())
-    return float(np.logaddexp.reduce(found))
+    scores = joint_log_evidence(names, [evidence[name] for name in names])
+    return float(np.logaddexp.reduce(scores))
 
 
 def _posterior(log_evidence: Any) -> dict[str, float]:
     """Of the three, without what is out of the question."""
     scores = np.log([*_PRIOR.values()]) + log_evidence
     weights = np.exp(scores - scores.max())
-    weights[weights < 1.0 / _WINDOW] = 0.0
+    weights[weights < 1.0 / OCCAM_WINDOW] = 0.0
     return dict(zip(_PRIOR, (weights / weights.sum()).tolist(), strict=True))

@@ -16,7 +16,7 @@ and elsewhere it has no part. A classifier that is exactly calibrated is an idea
 those that are nearly so, and a part of it would pull all others towards what is wrong with them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -37,14 +37,21 @@ from dircal._core.optim.newton import Status, with_history
 from dircal._core.optim.temperature import SlopeLoss
 from dircal._typing import FloatArray
 
-__all__ = ["MODELS", "JudgedModels", "ModelAverage", "average_models"]
+__all__ = [
+    "MODELS",
+    "OCCAM_WINDOW",
+    "JudgedModels",
+    "ModelAverage",
+    "average_models",
+    "joint_log_evidence",
+]
 
 MODELS = {"identity": 1.0, "temperature": 3.0, "vector": 3.0, "full": 3.0, "curved": 90.0}
 """Names, and how probable each is before any row is seen, in percent: nine in ten classifiers have
 something that only curves repair, and one in a hundred has nothing to repair."""
 
-# Maps that are less probable than the best by this factor have no part in the average.
-_WINDOW = 20.0
+OCCAM_WINDOW = 20.0
+"""Maps that are less probable than the best by this factor have no part in an average."""
 # Simpler maps of many classes are mostly far behind: their mean loss need be no closer to its best.
 _LOOSE = 1e-8
 
@@ -111,8 +118,7 @@ def average_models(
     has_slope = np.array([name != "identity" for name in models])
     log_evidence = np.array([model.log_evidence for model in models.values()])
     log_evidence += has_slope * slope.log_occam_factor
-    prior = np.array([MODELS[name] for name in models])
-    scores = log_evidence + np.log(prior / prior.sum())
+    scores = joint_log_evidence(models, log_evidence)
     total = float(np.logaddexp.reduce(scores))
     probabilities = np.exp(scores - total)
     shares = _shares(probabilities, has_slope)
@@ -135,12 +141,22 @@ def average_models(
     )
 
 
+def joint_log_evidence(names: Iterable[str], log_evidence: npt.ArrayLike) -> FloatArray:
+    """Log-evidence (m,) of these maps, each with its prior among them.
+
+    The logarithm of the sum of their exponentials is the evidence averaged over the maps.
+    """
+    prior = np.array([MODELS[name] for name in names])
+    scores: FloatArray = np.asarray(log_evidence) + np.log(prior / prior.sum())
+    return scores
+
+
 def _shares(probabilities: FloatArray, has_slope: npt.NDArray[np.bool_]) -> FloatArray:
     """Parts in the average: all for the identity, or what the others have within the window."""
     kept = probabilities * has_slope
     if probabilities[~has_slope].sum() > 0.5:
         return (~has_slope).astype(np.float64)
-    kept[_WINDOW * kept < kept.max()] = 0.0
+    kept[OCCAM_WINDOW * kept < kept.max()] = 0.0
     shares: FloatArray = kept / kept.sum()
     return shares
 
