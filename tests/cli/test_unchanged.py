@@ -91,13 +91,13 @@ def test_fit_on_a_file_that_changes(run, write_csv, monkeypatch):
     write_csv()
     from dircal.cli import _predictions_file
 
-    labels = _predictions_file._read_labels
+    labels = _predictions_file.labels_of_column
 
     def and_change(*arguments):
         found = labels(*arguments)
         CHANGES["grown"](Path("p.csv"))
         return found
 
-    monkeypatch.setattr(_predictions_file, "_read_labels", and_change)
+    monkeypatch.setattr(_predictions_file, "labels_of_column", and_change)
     told = run("fit", "p.csv", "--label", "y", "-o", "map.json", code=2).stderr
     assert "'p.csv' changed while it was read" in told

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ from dircal.validation import label_text
 __all__ = ["CostsFile", "read_costs"]
 
 
+@dataclass(frozen=True)
 class CostsFile:
     """Costs by the texts of classes and actions, as they stand in a file."""
 
-    def __init__(self, path: Path, costs: dict[str, dict[str, float]]) -> None:
-        self.path = path
-        self.costs = costs
+    path: Path
+    costs: dict[str, dict[str, float]]
 
     def classes_like(self, labels: LabelArray | None) -> LabelArray:
         """The classes of the file, sorted; numbers where these ``labels`` of rows are numbers."""
@@ -43,9 +44,7 @@ class CostsFile:
                 f"--costs {str(self.path)!r} {what}, but the classes are {', '.join(by_text)}. "
                 "Write a line for each class."
             )
-        actions = list(next(iter(self.costs.values())))
-        matrix = [[self.costs[text][action] for action in actions] for text in by_text]
-        return CostTable.from_matrix(matrix, classes=classes, actions=actions)
+        return CostTable.from_mapping({label: self.costs[text] for text, label in by_text.items()})
 
 
 def read_costs(path: Path) -> CostsFile:

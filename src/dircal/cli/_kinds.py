@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__all__ = ["DELIMITERS", "FORMATS", "kind_of", "names_many_files"]
+__all__ = ["DELIMITERS", "FORMATS", "input_kind", "kind_of", "names_many_files"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """What separates the cells of a text file unless something else is said or found."""
@@ -30,3 +30,8 @@ def names_many_files(path: Path) -> bool:
         # One that is called after another kind of file is a mistake.
         return path.suffix.lower() not in (*DELIMITERS, ".gz", ".npy", ".npz")
     return any(sign in str(path) for sign in "*?[") and not path.exists()
+
+
+def input_kind(path: Path) -> str:
+    """The same as `kind_of` for what is read: many files are Parquet."""
+    return ".parquet" if names_many_files(path) else kind_of(path)

@@ -25,7 +25,7 @@ from dircal.validation import (
     check_weight,
 )
 
-__all__ = ["FileRows", "arguments_of", "doubt_logits", "read_rows"]
+__all__ = ["FileRows", "arguments_of", "doubt_logits", "labels_of_column", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read_rows(source: PredictionsFile) -> FileRows:
             labels, kept = _labels_beside(source, table)
         else:
             aside.append(column_called(table, source.label, "--label"))
-            labels, kept = _read_labels(table, aside[0], source.unlabelled)
+            labels, kept = labels_of_column(table, aside[0], source.unlabelled)
         if source.weights is not None:
             aside.append(column_called(table, source.weights, "--weights"))
         chosen = columns_of_classes(table, source.columns, source.classes, np.unique(labels), aside)
@@ -111,7 +111,7 @@ def arguments_of(source: PredictionsFile, names: list[str], row: Callable[[int],
     )
 
 
-def _read_labels(
+def labels_of_column(
     table: AbstractTable, column: int, unlabelled: str
 ) -> tuple[LabelArray, npt.NDArray[np.bool_]]:
     """Labels, and which of all rows they belong to."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dircal.cli._kinds import kind_of, names_many_files
+from dircal.cli._kinds import input_kind, names_many_files
 from dircal.cli._nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from dircal._typing import InputScale
+    from dircal._typing import AnyFloatArray, InputScale
     from dircal.cli.tables import AbstractTable
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "items_of",
     "list_names",
     "list_of_columns",
+    "numbers_of",
     "open_file",
 ]
 
@@ -69,8 +70,8 @@ def open_file(source: PredictionsFile) -> "AbstractTable":
 
 def check_source(source: PredictionsFile) -> None:
     """Open the file and look for the columns that the options name: what fails, fails at once."""
+    input_kind(source.path)
     if not names_many_files(source.path):
-        kind_of(source.path)
         check_exists(source.path)
     with open_file(source) as table:
         beside = table.score_columns is not None and source.label.endswith(".npy")
@@ -81,6 +82,16 @@ def check_source(source: PredictionsFile) -> None:
         if source.columns is not None and table.score_columns is None and "*" not in source.columns:
             for name in items_of(source.columns):
                 column_called(table, name, "--columns")
+
+
+def numbers_of(table: "AbstractTable", columns: Sequence[int]) -> "AnyFloatArray":
+    """All numbers (n, c) of some columns."""
+    import numpy as np
+
+    parts = [chunk.numbers(columns) for chunk in table.chunks(columns)]
+    if not parts:
+        raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions.")
+    return np.concatenate(parts)
 
 
 def check_exists(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from dircal._progress import Progress
 from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
-from dircal.cli._kinds import kind_of, names_many_files
+from dircal.cli._kinds import input_kind, names_many_files
 from dircal.cli._selection import columns_of_classes
 from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table
@@ -44,13 +44,12 @@ class StreamedTable:
 
 def is_streamed(source: PredictionsFile, engine: str | None) -> bool:
     """Whether a path names many files, or a cluster is to read it."""
-    many = names_many_files(source.path)
-    if engine is not None and not many and kind_of(source.path) != ".parquet":
+    if engine is not None and input_kind(source.path) != ".parquet":
         raise ValueError(
             f"--engine {engine} reads Parquet; got {str(source.path)!r}. Leave it out, or write "
             "the predictions as Parquet."
         )
-    return many or engine is not None
+    return names_many_files(source.path) or engine is not None
 
 
 def read_streamed(source: PredictionsFile) -> StreamedTable:

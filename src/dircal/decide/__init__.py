@@ -3,6 +3,7 @@
 from dircal.decide._actions import Decisions, best_actions
 from dircal.decide._cost_table import CostTable
 from dircal.decide._expected_cost import ExpectedCost, expected_cost
+from dircal.decide._paid import paid as paid
 from dircal.decide._realised_cost import RealisedCost, realised_cost
 from dircal.decide._rejection import RejectionRule, rejection_rule
 from dircal.decide._rows import labelled_rows as labelled_rows

@@ -10,7 +10,6 @@ from scipy.special import softmax
 from dircal._core.bayes.models import joint_log_evidence
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
-from dircal.exceptions import warn
 from dircal.maps import (
     AbstractStep,
     CalibrationMap,
@@ -25,7 +24,6 @@ from dircal.selection import AutoCalibrator
 from dircal.validation import (
     AbstractLabelledRows,
     LabelledScores,
-    check_fit,
     check_option,
     check_scores,
 )
@@ -150,29 +148,15 @@ class LabelCalibrator(AbstractCalibrator):
         self : object
             The fitted calibrator.
         """
-        self._check_parameters()
-        data = check_fit(X, y, sample_weight, classes=self.classes, input_scale=self.input_scale)
-        more = None
-        if unlabelled is not None:
-            more, columns = check_scores(
-                unlabelled,
-                column_classes=data.column_classes,
-                n_features=data.n_features,
-                feature_names=data.feature_names,
-                input_scale=self.input_scale,
-            )
-            more = more[:, np.argsort(columns)]
-        self._store(data, self._fit_with(data, more))
-        for message, category in self._fit_warnings():
-            warn(message, category)
-        return self
+        self._unlabelled_of_fit = unlabelled
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._unlabelled_of_fit
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         assert isinstance(data, LabelledScores)
-        return self._fit_with(data, None)
-
-    def _fit_with(self, data: LabelledScores, unlabelled: FloatArray | None) -> Fitted:
-        k = len(data.classes)
+        k, unlabelled = len(data.classes), self._unlabelled(data)
         if data.sample_weight is not None:
             data = data.take(np.flatnonzero(data.sample_weight))
         if self.input_scale == "logit":
@@ -194,6 +178,21 @@ class LabelCalibrator(AbstractCalibrator):
         return Fitted(
             None, {"calibrator_": found, "mean_proba_": by, "_fitted_scale": self.input_scale}
         )
+
+    def _unlabelled(self, data: LabelledScores) -> FloatArray | None:
+        """Rows without labels through the door, with columns in the order of the classes."""
+        given: ArrayLike | None = getattr(self, "_unlabelled_of_fit", None)
+        if given is None:
+            return None
+        rows, columns = check_scores(
+            given,
+            column_classes=data.column_classes,
+            n_features=data.n_features,
+            feature_names=data.feature_names,
+            input_scale=self.input_scale,
+        )
+        ordered: FloatArray = rows[:, np.argsort(columns)]
+        return ordered
 
     @property
     def map_(self) -> CalibrationMap:  # type: ignore[override]

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
-from dircal.decide import CostTable, labelled_rows
+from dircal.decide import CostTable, labelled_rows, paid
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._results import check_mapping
 from dircal.plots._style import INK, colours_of, house_style, panel_axes
@@ -141,9 +141,8 @@ class CostCoverageDisplay(AbstractDisplay):
             curve = CostCurve(name, coverage, risk)
             if costs is not None and ask is not None:
                 costs.require_classes(rows.classes)
-                curve = _with_costs(
-                    curve, rows.proba @ costs.matrix, costs.matrix[rows.labels], ask
-                )
+                found = paid(rows, costs)
+                curve = _with_costs(curve, ask - found.choice.cost, found.costs, ask)
             curves.append(curve)
         return cls(curves, ask)
 
@@ -202,16 +201,11 @@ class CostCoverageDisplay(AbstractDisplay):
         return self._keep(list(panels), ax)
 
 
-def _with_costs(
-    curve: CostCurve, expected: FloatArray, paid_by_action: FloatArray, ask: float
-) -> CostCurve:
-    """The same with costs: expected ones and those that came (n, a) of each action."""
-    best = expected.argmin(axis=1)
-    saved = ask - expected.min(axis=1)
-    paid = paid_by_action[np.arange(len(best)), best]
-    _, mean = _running(saved, paid)
+def _with_costs(curve: CostCurve, saved: FloatArray, costs: FloatArray, ask: float) -> CostCurve:
+    """The same with what not asking is expected to save, and what it has cost, of each row (n,)."""
+    _, mean = _running(saved, costs)
     cost = curve.coverage * mean + (1.0 - curve.coverage) * ask
-    stop = float(np.mean(saved > 0.0)), float(np.where(saved > 0.0, paid, ask).mean())
+    stop = float(np.mean(saved > 0.0)), float(np.where(saved > 0.0, costs, ask).mean())
     return replace(curve, cost=cost, stop=stop)
 
 

@@ -110,3 +110,10 @@ def test_bad_usage(run, write_csv, costs):
     assert "no such file" in run("decide", "p.csv", "--costs", "none.csv", code=2).stderr.lower()
     found = run("decide", "p.csv", "--costs", "costs.csv", "-o", "p.csv", "--force", code=2)
     assert "is the input" in found.stderr
+
+
+def test_a_file_without_rows(run, tmp_path, costs):
+    (tmp_path / "empty.csv").write_text("y,ant,bee,cow\n")
+    for label in ((), ("--label", "y")):
+        found = run("decide", "empty.csv", "--costs", "costs.csv", *label, code=2)
+        assert "has no rows" in found.stderr

@@ -93,17 +93,11 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
 
 
 def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
-    import numpy as np
-
     from dircal.cli._selection import columns_of_map
-    from dircal.cli._source import open_file
+    from dircal.cli._source import numbers_of, open_file
 
     with open_file(source) as table:
-        columns = columns_of_map(table, source.columns, calibrator)
-        parts = [chunk.numbers(columns) for chunk in table.chunks(columns)]
-    if not parts:
-        raise ValueError(f"{str(source.path)!r} has no rows. Pass predictions of new rows.")
-    return np.concatenate(parts)
+        return numbers_of(table, columns_of_map(table, source.columns, calibrator))
 
 
 def _sentences(adapted: Any) -> list[str]:

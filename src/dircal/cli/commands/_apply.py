@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._kinds import kind_of, names_many_files
+from dircal.cli._kinds import input_kind, kind_of
 from dircal.cli._options import common_options, map_argument, output_options, source_options
 from dircal.cli._output import (
     check_output,
@@ -53,14 +53,9 @@ def command(
     import dircal
     from dircal.cli._unchanged import unchanged
 
-    if names_many_files(source.path):
+    if not is_stdout(output) and kind_of(output) != input_kind(source.path):
         raise ValueError(
-            f"{str(source.path)!r} names many files, and this command writes one. Name one at a "
-            "time, or use dircal.distributed.apply."
-        )
-    if not is_stdout(output) and kind_of(output) != kind_of(source.path):
-        raise ValueError(
-            f"--output {str(output)!r} must be of the type of the input, {kind_of(source.path)}."
+            f"--output {str(output)!r} must be of the type of the input, {input_kind(source.path)}."
         )
     check_output(output, force=force, inputs=[source.path, map_file])
     calibrator = dircal.load(map_file)

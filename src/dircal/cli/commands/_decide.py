@@ -1,6 +1,7 @@
 """``dircal decide``: the best action for each row of a file, by what actions cost."""
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,8 @@ def command(
         check_output(output, force=force, inputs=inputs)
     calibrator = None if map_file is None else dircal.load(map_file)
     rows = _read(source, read_costs(costs_file), calibrator)
-    costs = rows["costs"] if ask is None else rows["costs"].with_question(ask)
-    decisions = best_actions(rows["proba"], costs, classes=rows["classes"])
+    costs = rows.costs if ask is None else rows.costs.with_question(ask)
+    decisions = best_actions(rows.proba, costs, classes=rows.classes)
     document, lines = _told(rows, costs, max_risk)
     if output is not None:
         with output_file(output, force=force) as temporary:
@@ -81,58 +82,55 @@ def command(
         document["output"] = output
         lines.append(f"Actions written to {name_of_output(output)}.")
     shares = {name: float((decisions.actions == name).mean()) for name in costs.actions}
-    document = {"predictions": source.path, "rows": len(decisions.actions), "actions": shares} | (
-        document
-    )
+    n_rows = len(decisions.actions)
+    document = {"predictions": source.path, "rows": n_rows, "actions": shares, **document}
     told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
-    print_answer(as_json, document, f"{len(decisions.actions):,} rows: {told}.", *lines)
+    print_answer(as_json, document, f"{n_rows:,} rows: {told}.", *lines)
 
 
-def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -> dict[str, Any]:
-    """Probabilities, their classes, those before a map, labels, and the costs of these classes."""
+@dataclass(frozen=True)
+class _Rows:
+    """Probabilities with the label of each column, and the costs of these classes.
+
+    ``before`` are those that a map was given, None without one; ``y`` are labels, if there are any.
+    """
+
+    proba: Any
+    classes: Any
+    costs: Any
+    y: Any
+    before: Any = None
+
+
+def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -> _Rows:
+    """The rows of a file, calibrated where there is a map."""
     import numpy as np
 
+    from dircal.cli._predictions_file import labels_of_column
     from dircal.cli._selection import columns_of_classes, columns_of_map
-    from dircal.cli._source import column_called, open_file
+    from dircal.cli._source import column_called, numbers_of, open_file
     from dircal.cli._unchanged import unchanged
 
     with unchanged(source.path), open_file(source) as table:
         aside = [column_called(table, source.label, "--label")] if source.label else []
-        y = None
-        if aside:
-            y = table.as_labels(np.concatenate([c.values(aside[0]) for c in table.chunks(aside)]))
+        y = labels_of_column(table, aside[0], source.unlabelled)[0] if aside else None
         if calibrator is None:
             known = table.as_labels(costs_file.classes_like(y))
             chosen = columns_of_classes(table, source.columns, None, known, aside)
-            columns, classes = chosen.positions, chosen.classes
-        else:
-            columns, classes = columns_of_map(table, source.columns, calibrator), None
-        scores = [chunk.numbers(columns) for chunk in table.chunks(columns)]
-        if not scores:
-            raise ValueError(f"{str(source.path)!r} has no rows. Pass predictions.")
-        given = np.concatenate(scores)
-    if classes is not None:
-        table_of_costs = costs_file.table(np.sort(classes))
-        return {"proba": given, "before": None, "y": y, "classes": classes, "costs": table_of_costs}
+            costs = costs_file.table(np.sort(chosen.classes))
+            return _Rows(numbers_of(table, chosen.positions), chosen.classes, costs, y)
+        given = numbers_of(table, columns_of_map(table, source.columns, calibrator))
     classes, before = calibrator.classes_, None
     if calibrator.input_scale == "probability" and calibrator.n_features_in_ == len(classes):
         before = given[:, np.argsort(calibrator.column_classes_)]
-    return {
-        "proba": calibrator.predict_proba(given),
-        "before": before,
-        "y": y,
-        "classes": classes,
-        "costs": costs_file.table(classes),
-    }
+    return _Rows(calibrator.predict_proba(given), classes, costs_file.table(classes), y, before)
 
 
-def _told(
-    rows: dict[str, Any], costs: Any, max_risk: float | None
-) -> tuple[dict[str, Any], list[str]]:
+def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, Any], list[str]]:
     """What is expected, and with labels what came of it."""
     from dircal.decide import expected_cost, realised_cost, rejection_rule, savings
 
-    proba, y, classes = rows["proba"], rows["y"], rows["classes"]
+    proba, y, classes = rows.proba, rows.y, rows.classes
     told = expected_cost(proba, costs, classes=classes)
     document: dict[str, Any] = {"expected_cost": vars(told)}
     lines = [f"Expected cost {_interval(told.mean, told.low, told.high)} a row."]
@@ -145,8 +143,8 @@ def _told(
         f"They have cost {_interval(paid.mean, paid.low, paid.high)} a row, {honest} (p-value "
         f"{paid.pvalue:.2g})."
     )
-    if rows["before"] is not None:
-        saved = savings(y, rows["before"], proba, costs, classes=classes)
+    if rows.before is not None:
+        saved = savings(y, rows.before, proba, costs, classes=classes)
         document["savings"] = vars(saved)
         lines.append(
             f"Without the map they would have cost {saved.before:.4g}: it saves "

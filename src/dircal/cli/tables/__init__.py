@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from dircal.cli._kinds import DELIMITERS, kind_of, names_many_files
+from dircal.cli._kinds import DELIMITERS, input_kind, names_many_files
 from dircal.cli.tables._base import AbstractChunk, AbstractTable, Change
 
 __all__ = ["AbstractChunk", "AbstractTable", "Change", "open_table"]
@@ -23,8 +23,7 @@ def open_table(
     decimals there, and ``encoding`` that of its characters where they are not UTF-8; ``array`` is
     for an NPZ file with several arrays of scores.
     """
-    many = names_many_files(path)
-    kind = ".parquet" if many else kind_of(path)
+    kind, many = input_kind(path), names_many_files(path)
     if path.exists() and not many and not path.is_file():
         raise OSError(f"{str(path)!r} is not a file, but a folder, a pipe or a device.")
     if kind in (".npy", ".npz"):

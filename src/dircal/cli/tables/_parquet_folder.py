@@ -49,7 +49,10 @@ class ParquetFolder(AbstractTable):
 
     def rewrite(self, target: Path, change: Change) -> None:
         del target, change
-        raise NotImplementedError("Many files are not written as one.")
+        raise ValueError(
+            f"{str(self.path)!r} names many files, and this command writes one. Name one at a "
+            "time, or use dircal.distributed.apply."
+        )
 
     def __exit__(self, *_: Any) -> None:
         """Files are closed as soon as they are read."""
