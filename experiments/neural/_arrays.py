@@ -11,7 +11,7 @@ import numpy.typing as npt
 from experiments._shared.files import reason
 from experiments.neural._pickled_logits import read_pickled_logits
 
-__all__ = ["Arrays", "has_confidences_only", "read_arrays"]
+__all__ = ["Arrays", "has_no_scores", "read_arrays"]
 
 _SCALES = ("logits", "probs")
 
@@ -24,12 +24,14 @@ class Arrays(NamedTuple):
     labels: npt.NDArray[Any]
 
 
-def has_confidences_only(path: Path) -> bool:
-    """Whether an NPZ has the largest probability of each row and nothing more."""
+def has_no_scores(path: Path) -> bool:
+    """Whether an NPZ accompanies networks: confidences or other labels, no scores of classes."""
     if path.suffix != ".npz":
         return False
     with _opened(path) as stored:
-        return "conf" in stored and not any(name.endswith(_SCALES) for name in stored)
+        names = set(stored)
+    scores = any(name.endswith(_SCALES) for name in names)
+    return not scores and not names.isdisjoint(("conf", "real_labels"))
 
 
 def read_arrays(path: Path) -> list[Arrays]:

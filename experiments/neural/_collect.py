@@ -12,7 +12,7 @@ from experiments._shared.files import read_json
 from ._calibrate import COMPLAINTS
 from ._example import Example, keep_example
 from ._files import Cache, Setting
-from ._methods import METHODS, left_out, names_of
+from ._methods import METHODS, names_of
 from ._networks import Entry, Network, read_network
 from ._results import Results
 
@@ -138,7 +138,6 @@ def _note_failures(cache: Cache, results: Results, network: Network, found: list
         for name in names_of(network)
         if name not in found and cache.no_outcome(network.name, name).exists()
     ]
-    lines += [[network.name, *one] for one in left_out(network)]
     known_before = results.read("failures.csv")
     if known_before.empty and not lines:
         return

@@ -25,13 +25,11 @@ from ._networks import Entry, Network
 
 __all__ = [
     "GENERAL",
-    "LEFT_OUT",
     "METHODS",
     "OURS",
     "PAPER_METHODS",
     "Choice",
     "Fitted",
-    "left_out",
     "names_of",
 ]
 
@@ -71,9 +69,6 @@ class Fitted:
     choices: tuple[Choice, ...] = ()
 
 
-LEFT_OUT = "left out"
-"""How the reason begins why a method was not even tried."""
-
 Fit = Callable[[Network, Grid], Fitted]
 
 
@@ -84,26 +79,13 @@ class Method:
     fit: Fit
     needs_logits: bool = False
     also: tuple[str, ...] = field(default=())
-    most_classes: float = np.inf
-    """With more it takes longer than ten minutes, and is left out."""
 
 
 def names_of(network: Network | Entry) -> Iterator[str]:
     """Methods that can be fitted on a network; those that come along with others are not named."""
     for name, method in METHODS.items():
-        if _applies(method, network) and network.n_classes <= method.most_classes:
+        if network.has_logits or not method.needs_logits:
             yield name
-
-
-def left_out(network: Network | Entry) -> Iterator[tuple[str, str]]:
-    """Methods that are not tried on so many classes, and why."""
-    for name, method in METHODS.items():
-        if _applies(method, network) and network.n_classes > method.most_classes:
-            yield name, f"{LEFT_OUT}: beyond {method.most_classes} classes it takes over 10 minutes"
-
-
-def _applies(method: Method, network: Network | Entry) -> bool:
-    return network.has_logits or not method.needs_logits
 
 
 def _plain(name: str, make: Callable[..., Any], scale: str = "probability") -> Fit:
@@ -210,8 +192,7 @@ METHODS: dict[str, Method] = {
     "SMS": Method(_plain("SMS", _fixed_prior)),
     "Bayes": Method(_plain("Bayes", BayesianDirichletCalibrator)),
     "Bayes-logits": Method(_plain("Bayes-logits", BayesianDirichletCalibrator, "logit"), True),
-    # Beyond, it is the cross-fitted vector scaling that takes so long.
-    "Auto": Method(_plain("Auto", AutoCalibrator), most_classes=200),
+    "Auto": Method(_plain("Auto", AutoCalibrator)),
 }
 PAPER_METHODS = ("Uncal", "TempS", "Dir-L2", "Dir-ODIR", "VecS", "MS-ODIR")
 GENERAL = ("Uncal", "TempS", "Dir-L2", "Dir-ODIR")

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from experiments._shared.data import data_folders
 
-from ._arrays import Arrays, has_confidences_only, read_arrays
+from ._arrays import Arrays, has_no_scores, read_arrays
 
 __all__ = [
     "ENDINGS",
@@ -122,7 +122,7 @@ def known(name: str, *, in_catalogue: bool = True) -> Known:
 
 
 def find_networks(folders: Iterable[Path], *, in_catalogue: bool = True) -> list[Entry]:
-    """All networks in the folders, small ones first; files with confidences only are none.
+    """All networks in the folders, small ones first; files without scores of classes are none.
 
     The catalogue is about the files in the default folders: one of a user that happens to have
     the name of one of them is another network.
@@ -145,7 +145,7 @@ def find_networks(folders: Iterable[Path], *, in_catalogue: bool = True) -> list
 
 
 def _entry(path: Path, in_catalogue: bool) -> Entry | None:
-    if has_confidences_only(path):
+    if has_no_scores(path):
         return None
     network = read_network(path)
     n_rows = len(network.fit.y) + len(network.test.y)

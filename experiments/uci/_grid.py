@@ -10,7 +10,6 @@ from ._splits import N_FOLDS, N_REPETITIONS
 __all__ = [
     "EXAMPLES",
     "MAP_EXAMPLE",
-    "NOT_RUN",
     "QUICK_CLASSIFIERS",
     "QUICK_DATASETS",
     "Cell",
@@ -25,9 +24,6 @@ EXAMPLES = (("balance-scale", "mlp"), ("car", "adas"))
 """The two pairs that the supplement shows in full."""
 
 _FIVE_TIMES = ("balance-scale", "glass", "iris")
-
-NOT_RUN = (("shuttle", "svc-linear"), ("shuttle", "svc-rbf"))
-"""Pairs without committed results: an hour of a core each. ``--repetitions 1`` runs them."""
 
 
 class Cell(NamedTuple):
@@ -45,8 +41,6 @@ MAP_EXAMPLE = Cell("abalone", "mlp", 0, 0)
 
 def n_repetitions(dataset: str, classifier: str) -> int:
     """How many of the paper's five repetitions the committed results have."""
-    if (dataset, classifier) in NOT_RUN:
-        return 0
     often = dataset in _FIVE_TIMES or classifier == "nbayes" or (dataset, classifier) in EXAMPLES
     return N_REPETITIONS if often else 1
 

@@ -22,7 +22,7 @@ from experiments.neural._example import (
 )
 from experiments.neural._figures import pictures
 from experiments.neural._grids import grid_of
-from experiments.neural._methods import METHODS, PAPER_METHODS, left_out, names_of
+from experiments.neural._methods import METHODS, PAPER_METHODS, names_of
 from experiments.neural._networks import (
     Entry,
     Network,
@@ -182,12 +182,6 @@ class TestMethods:
         missing = set(names_of(network)) - set(names_of(bare))
         assert missing == {"VecS", "MS-ODIR", "Bayes-logits"}
         assert METHODS["Dir-ODIR"].fit(bare, grid_of(3, quick=True)).proba["Dir-ODIR"].shape
-
-    def test_with_very_many_classes_a_method_is_left_out_with_the_reason(self, network):
-        large = Network("large", make_part(0, 9, 201), make_part(1, 9, 201), divided_here=False)
-        assert set(names_of(network)) - set(names_of(large)) == {"Auto"}
-        assert [name for name, _ in left_out(large)] == ["Auto"]
-        assert list(left_out(network)) == []
 
     @pytest.mark.parametrize(
         ("k", "full", "expected"),
