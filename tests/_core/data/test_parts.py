@@ -33,6 +33,36 @@ def test_sums_go_along_a_tree_of_neighbours():
     assert add_up_tree([np.array(x) for x in numbers]) == sum(again)
 
 
+@given(n=st.integers(1, FAN_IN**3 + 2))
+def test_a_tree_holds_few_sums_and_leaves_results_as_they_are(n):
+    held, most = set(), [0]
+
+    class Counted:
+        """A number that knows how many of its kind there are."""
+
+        def __init__(self, value):
+            self.value = value
+            held.add(id(self))
+            most[0] = max(most[0], len(held))
+
+        def __iadd__(self, other):
+            self.value += other.value
+            return self
+
+        def __deepcopy__(self, memo):
+            return Counted(self.value)
+
+        def __del__(self):
+            held.discard(id(self))
+
+    total = add_up_tree(Counted(i) if i % 3 != 1 else None for i in range(n))
+    assert total.value == sum(i for i in range(n) if i % 3 != 1)
+    assert most[0] <= 6
+    results = [np.ones(1) for _ in range(n)]
+    assert add_up_tree(results) == n
+    assert all(one == 1.0 for one in results)
+
+
 def test_nothing_adds_nothing_and_the_first_stays_as_it_is():
     first = np.ones(2)
     first.setflags(write=False)

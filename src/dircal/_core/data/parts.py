@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -227,13 +227,44 @@ def add_up(results: Iterator[_T | None]) -> _T | None:
 
 
 def add_up_tree(results: Iterable[_T | None]) -> _T:
-    """The sum of all results, `FAN_IN` neighbours at a time; they are added as they come."""
-    while True:
-        coming = iter(results)
-        sums = [add_up(chain([first], islice(coming, FAN_IN - 1))) for first in coming]
-        if len(sums) == 1:
-            break
-        results = sums
-    total = sums[0]
+    """The sum of all results, `FAN_IN` neighbours at a time.
+
+    They are added as they come: however many there are, each level of the tree holds one sum.
+    """
+    levels: list[_Level] = []
+    for result in results:
+        is_first = not levels or levels[0].n_added == 0
+        _carry(levels, copy.deepcopy(result) if is_first else result)
+    total: Any = None
+    for level in levels:
+        # What is left of a level is the last of the next.
+        level.add(total)
+        total = level.total
     assert total is not None
-    return total
+    found: _T = total
+    return found
+
+
+@dataclass
+class _Level:
+    """The sum of up to `FAN_IN` results of the level below."""
+
+    total: Any = None
+    n_added: int = 0
+
+    def add(self, result: Any) -> None:
+        self.n_added += 1
+        if self.total is None:
+            self.total = result
+        elif result is not None:
+            self.total += result
+
+
+def _carry(levels: list[_Level], result: Any) -> None:
+    """Add a result to the lowest level, and sums of full levels to the next, as digits carry."""
+    for level in levels:
+        level.add(result)
+        if level.n_added < FAN_IN:
+            return
+        result, level.total, level.n_added = level.total, None, 0
+    levels.append(_Level(result, 1))
