@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from functools import reduce
+from operator import iadd
+from typing import Generic, TypeVar
 
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import Chunk
-from dircal._core.data.parts import PartSource
+from dircal._core.data.chunks import AbstractChunkSource, Chunk
+from dircal._core.data.parts import JoinedSource, PartSource, fold_sources
 from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
 
@@ -24,44 +26,52 @@ def fold_together(
 
     Arrays and parts are cut into chunks of so many rows; those of other sources are what they are.
     """
-    if len(several) == 1 and not isinstance(several[0].source, ArraySource):
-        [alone] = several
-        if isinstance(alone.source, PartSource):
-            alone = replace(alone, source=replace(alone.source, chunk_rows=chunk_rows))
-        return alone.fold(_Alone(function))
-    sources = [_recut(one, chunk_rows) for one in several]
-    total: Any = None
-    for chunks in zip(*sources, strict=True):
-        blocks = tuple(_block(*pair) for pair in zip(several, chunks, strict=True))
-        part = function(blocks)
-        if total is None:
-            total = part
-        else:
-            total += part
-    result: _Result = total
-    return result
+    totals = tuple(one.source.total_weight if one.is_weighted else None for one in several)
+    of_chunks = _OfChunks(function, totals)
+    arrays = [one.source for one in several if isinstance(one.source, ArraySource)]
+    if len(arrays) == len(several):
+        recut = [replace(one, chunk_rows=chunk_rows, cache_bytes=0) for one in arrays]
+        return reduce(iadd, map(of_chunks, zip(*recut, strict=True)))
+    joined = [_joined(one.source) for one in several]
+    sources = [one for one in joined if one is not None]
+    if len(sources) == len(several):
+        return fold_sources(sources, of_chunks, chunk_rows)
+    if len(several) > 1:
+        raise ValueError(
+            "Several predictions of the same rows were given, of which some are in memory and "
+            "others are read in parts. Pass all of them in the same way."
+        )
+    return several[0].source.fold(_Alone(of_chunks))
+
+
+def _joined(source: AbstractChunkSource) -> JoinedSource | None:
+    """A source that reads parts; None for others."""
+    if isinstance(source, PartSource):
+        return JoinedSource((source,))
+    return source if isinstance(source, JoinedSource) else None
+
+
+@dataclass(frozen=True)
+class _OfChunks(Generic[_Result]):
+    """A function of blocks as one of chunks; each has its own ``totals`` of weights."""
+
+    function: Callable[[tuple[Block, ...]], _Result]
+    totals: tuple[float | None, ...]
+
+    def __call__(self, chunks: tuple[Chunk, ...]) -> _Result:
+        pairs = zip(chunks, self.totals, strict=True)
+        return self.function(tuple(_block(*pair) for pair in pairs))
 
 
 @dataclass(frozen=True)
 class _Alone(Generic[_Result]):
-    """A function of the blocks of several predictions, where there is one."""
+    """A function of several chunks, where there is one."""
 
-    function: Callable[[tuple[Block, ...]], _Result]
+    function: Callable[[tuple[Chunk, ...]], _Result]
 
-    def __call__(self, block: Block) -> _Result:
-        return self.function((block,))
-
-
-def _recut(predictions: Predictions, chunk_rows: int | None) -> ArraySource:
-    source = predictions.source
-    if not isinstance(source, ArraySource):
-        raise ValueError(
-            "Several predictions of the same rows were given, of which some are read in parts. "
-            "Pass arrays that fit into memory."
-        )
-    return replace(source, chunk_rows=chunk_rows, cache_bytes=0)
+    def __call__(self, chunk: Chunk) -> _Result:
+        return self.function((chunk,))
 
 
-def _block(predictions: Predictions, chunk: Chunk) -> Block:
-    weight = chunk.weight * predictions.source.total_weight if predictions.is_weighted else None
-    return Block.of_chunk(chunk, weight)
+def _block(chunk: Chunk, total: float | None) -> Block:
+    return Block.of_chunk(chunk, None if total is None else chunk.weight * total)

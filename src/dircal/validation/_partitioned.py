@@ -1,6 +1,6 @@
 """Rows in parts of a table that have passed the door."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dircal._core.data.chunks import AbstractSums, Reader
+from dircal._core.data.folds import FoldParts, RowFolds
 from dircal._core.data.parts import AbstractParts, Part, PartSource
 from dircal._typing import InputScale, LabelArray
 from dircal.validation._columns import Arguments
@@ -85,6 +86,35 @@ class PartitionedScores(AbstractLabelledRows):
             change=change,
         )
 
+    def left_for_fit(self, folds: RowFolds, number: int) -> "PartitionedScores":
+        """The rows of all folds but one."""
+        return self._in(FoldParts(self.parts, folds, number, is_held_out=False))
+
+    def held_out(self, folds: RowFolds, numbers: Iterable[int]) -> "list[PartitionedScores]":
+        """The rows of each of some folds, numbered one after another and weighed together."""
+        found: list[PartitionedScores] = []
+        n_before = 0
+        for number in numbers:
+            parts = FoldParts(self.parts, folds, number, is_held_out=True, n_before=n_before)
+            found.append(self._in(parts))
+            n_before += found[-1].n_rows
+        total = sum(one.total_weight for one in found)
+        return [replace(one, total_weight=total) for one in found]
+
+    def _in(self, parts: FoldParts) -> "PartitionedScores":
+        n_rows = parts.folds.rows_before(parts.fold_number, self.n_rows_of_parts)
+        if not parts.is_held_out:
+            n_rows = self.n_rows_of_parts - n_rows
+        weight = parts.fold(_weight_of) if self.is_weighted else float(n_rows)
+        return replace(
+            self, parts=parts, n_rows=n_rows, n_rows_of_parts=n_rows, total_weight=weight
+        )
+
+    def sample(self, n_rows: int) -> LabelledScores:
+        """Every so many rows, no more than ``n_rows``; all where they are no more."""
+        some = self.parts.fold(partial(_every, -(-self.n_rows_of_parts // n_rows)))
+        return some[0].with_more(some[1:])
+
     def source(self, read: Reader) -> PartSource:
         """The rows as a source of chunks, with ``read`` to make scores of them."""
         totals = len(self.column_classes), self.n_rows, self.total_weight
@@ -109,6 +139,16 @@ class PartitionedScores(AbstractLabelledRows):
         error = next((error for _, error in found if error), "")
         if error:
             raise ValueError(error)
+
+
+def _weight_of(part: Part) -> float:
+    weight = part.rows.sample_weight
+    return float(part.rows.shape[0] if weight is None else weight.sum())
+
+
+def _every(step: int, part: Part) -> list[LabelledScores] | None:
+    here = np.arange(-part.first % step, part.rows.shape[0], step)
+    return [part.rows.take(here).copied()] if len(here) else None
 
 
 @dataclass

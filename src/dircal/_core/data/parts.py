@@ -24,12 +24,14 @@ from dircal._typing import IntArray
 __all__ = [
     "FAN_IN",
     "AbstractParts",
+    "JoinedSource",
     "Part",
     "PartSource",
     "add_up",
     "add_up_tree",
     "bundle_by_bytes",
     "fold_bundle",
+    "fold_sources",
 ]
 
 FAN_IN = 8
@@ -123,8 +125,12 @@ class PartSource(AbstractChunkSource):
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
         """The sum of what ``function`` makes of each chunk, part by part."""
-        look = _Look(self.read, self.change, self.total_weight, self.chunk_rows, self.token)
-        return self.parts.fold(partial(_fold_part, function, look))
+        return self.parts.fold(partial(_fold_part, function, self.look))
+
+    @property
+    def look(self) -> "_Look":
+        """How it looks at a part, without the parts."""
+        return _Look(self.read, self.change, self.total_weight, self.chunk_rows, self.token)
 
     def subsample(self) -> ArraySource | None:
         """The rows that an array would pick, found in one pass."""
@@ -139,6 +145,66 @@ class PartSource(AbstractChunkSource):
             return None
         source: ArraySource = few.source(self.read)
         return source
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedSource(AbstractChunkSource):
+    """The rows of several sources, one after another.
+
+    Their chunks are weighted and numbered as those of all rows: their ``total_weight`` is that of
+    all, and the first of each follows the last of the one before.
+    """
+
+    sources: tuple[PartSource, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return self.sources[0].n_classes
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return sum(one.n_samples for one in self.sources)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        return self.sources[0].total_weight
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows may differ in weight."""
+        return self.sources[0].is_weighted
+
+    def fold(self, function: Callable[[Chunk], _T]) -> _T:
+        """The sum of what ``function`` makes of each chunk, source by source."""
+        total = add_up(one.fold(function) for one in self.sources)
+        assert total is not None
+        return total
+
+    def subsample(self) -> None:
+        """None: these rows are measured, and not fitted."""
+        return None
+
+
+def fold_sources(
+    several: Sequence[JoinedSource],
+    function: Callable[[tuple[Chunk, ...]], _T],
+    chunk_rows: int | None = None,
+) -> _T:
+    """The sum of what ``function`` makes of chunks of the same rows, one of each source.
+
+    The sources look at the same parts, each in its own way.
+    """
+
+    def of_parts(sources: tuple[PartSource, ...]) -> _T:
+        looks = tuple(replace(one, chunk_rows=chunk_rows).look for one in sources)
+        return sources[0].parts.fold(partial(_fold_together, function, looks))
+
+    total = add_up(map(of_parts, zip(*(one.sources for one in several), strict=True)))
+    assert total is not None
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +238,23 @@ class _Look:
 
 
 def _fold_part(function: Callable[[Chunk], _T], look: _Look, part: Part) -> _T | None:
-    total: Any = None
-    for chunk in look.chunks(part):
-        found = function(chunk)
-        if total is None:
-            total = found
-        else:
-            total += found
-    result: _T | None = total
-    return result
+    return _in_place(map(function, look.chunks(part)))
+
+
+def _fold_together(
+    function: Callable[[tuple[Chunk, ...]], _T], looks: Sequence[_Look], part: Part
+) -> _T | None:
+    chunks = zip(*(look.chunks(part) for look in looks), strict=True)
+    return _in_place(map(function, chunks))
+
+
+def _in_place(results: Iterator[_T]) -> _T | None:
+    """The sum of some results, in the first; None of none."""
+    total: Any = next(results, None)
+    for result in results:
+        total += result
+    found: _T | None = total
+    return found
 
 
 def _pick(picked: IntArray, change: Callable[[Any], Any] | None, part: Part) -> list[Any] | None:

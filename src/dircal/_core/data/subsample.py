@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._typing import IntArray
 
-__all__ = ["spread_rows", "subsample_size"]
+__all__ = ["GOLDEN_SECTION", "spread_rows", "subsample_size"]
 
 # One row in four is picked, but never fewer than this: below four times as many, all of them are
 # quick.
@@ -17,7 +17,8 @@ _FRACTION = 4
 _AT_LEAST = 4096
 # And never more than so many scores, 32 MB of them: they are kept in memory.
 _MOST_ELEMENTS = 2**22
-_GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
+GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
+"""Its multiples leave the integers as evenly as any number's do."""
 
 
 def subsample_size(n_samples: int, n_classes: int) -> int | None:
@@ -38,5 +39,5 @@ def spread_rows(n_samples: int, n_picked: int) -> IntArray:
     classes that take turns, does not repeat in those picked.
     """
     steps = np.arange(n_picked)
-    places = (steps + (steps * _GOLDEN_SECTION) % 1.0) * (n_samples / n_picked)
+    places = (steps + (steps * GOLDEN_SECTION) % 1.0) * (n_samples / n_picked)
     return np.minimum(places.astype(np.int64), n_samples - 1)
