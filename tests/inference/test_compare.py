@@ -140,7 +140,7 @@ def test_tables_and_frames(make_problem, monkeypatch):
     monkeypatch.setattr("dircal._frames.find_spec", lambda name: None)
     columns = table.to_frame()
     assert list(columns)[:3] == ["calibrator", "measure", "value"]
-    assert len(columns) == 10
+    assert len(columns) == 11
     assert all(len(column) == len(table) for column in columns.values())
     assert columns["value"] == [row.value for row in table]
     with pytest.raises(KeyError, match="none of the rows"):

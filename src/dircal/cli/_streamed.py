@@ -14,8 +14,8 @@ from dircal.cli._kinds import input_kind, names_many_files
 from dircal.cli._selection import columns_of_classes
 from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table
-from dircal.distributed import Selection, observed_labels, parquet_files, predictions_in_parts
-from dircal.metrics import Predictions
+from dircal.distributed import Selection, observed_labels, parquet_files
+from dircal.metrics import Predictions, predictions_in_parts
 from dircal.validation import PartitionedScores
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from dircal.distributed._apply import apply
 from dircal.distributed._evaluate import Evaluation, evaluate
-from dircal.distributed._evaluate import predictions_in_parts as predictions_in_parts
 from dircal.distributed._fit import check_for_fit as check_for_fit
 from dircal.distributed._fit import fit
 from dircal.distributed._fit import fit_rows as fit_rows

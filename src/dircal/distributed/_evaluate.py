@@ -6,10 +6,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._typing import FloatArray, InputScale, LabelArray
+from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.distributed._open import Selection, check_rows
 from dircal.inference import (
@@ -19,19 +18,17 @@ from dircal.inference import (
     check_drawing,
     find_all,
 )
-from dircal.maps import CalibrationMap
 from dircal.metrics import (
     BinTable,
     ClassCurves,
     ConfidenceCurve,
     EqualWidth,
-    Predictions,
-    ReadProbabilities,
+    predictions_in_parts,
 )
 from dircal.selection import check_calibrator
-from dircal.validation import MEASURING, PartitionedScores, check_option, check_random_state
+from dircal.validation import MEASURING, check_option, check_random_state
 
-__all__ = ["Evaluation", "evaluate", "predictions_in_parts"]
+__all__ = ["Evaluation", "evaluate"]
 
 # As in the measures themselves.
 _BINS = EqualWidth(15)
@@ -181,26 +178,3 @@ def evaluate(
         found.tests,
         found.score_test,
     )
-
-
-def predictions_in_parts(data: PartitionedScores, calibrator: Any) -> Predictions:
-    """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
-    if calibrator is None:
-        read = ReadProbabilities.of(data.column_classes, data.dtype)
-        return Predictions(data.source(read), data.classes, data.dtype)
-    dtype = np.dtype(np.float64)
-    through = _ReadThrough(
-        calibrator._map_of_checked(data), ReadProbabilities.of(data.classes, dtype)
-    )
-    return Predictions(data.source(through), data.classes, dtype)
-
-
-@dataclass(frozen=True)
-class _ReadThrough:
-    """From rows as they were given (m, k) to the probabilities (k, m) that a map makes of them."""
-
-    map_: CalibrationMap
-    read: ReadProbabilities
-
-    def __call__(self, rows: npt.NDArray[Any]) -> FloatArray:
-        return self.read(self.map_.without_masked(self.map_.read(rows), rows).T)

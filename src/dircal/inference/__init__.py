@@ -17,13 +17,17 @@ from dircal.inference._chosen_measure import ChosenMeasure as ChosenMeasure
 from dircal.inference._chosen_measure import check_drawing as check_drawing
 from dircal.inference._chosen_measure import default_measures as default_measures
 from dircal.inference._chosen_measure import measure_all as measure_all
-from dircal.inference._compare import WITHOUT_BIAS as WITHOUT_BIAS
-from dircal.inference._compare import Comparison, ComparisonRow, compare
-from dircal.inference._compare import columns_of as columns_of
-from dircal.inference._compare import show_corrected as show_corrected
-from dircal.inference._compare import show_number as show_number
-from dircal.inference._compare import show_range as show_range
+from dircal.inference._compare import check_measures as check_measures
+from dircal.inference._compare import compare
+from dircal.inference._compare import compare_in_trial as compare_in_trial
 from dircal.inference._compare import tabulate_measures as tabulate_measures
+from dircal.inference._comparison import WITHOUT_BIAS as WITHOUT_BIAS
+from dircal.inference._comparison import Comparison, ComparisonRow
+from dircal.inference._comparison import columns_of as columns_of
+from dircal.inference._comparison import show_corrected as show_corrected
+from dircal.inference._comparison import show_number as show_number
+from dircal.inference._comparison import show_range as show_range
+from dircal.inference._comparison import tell_sources as tell_sources
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._findings import Findings as Findings
@@ -38,6 +42,10 @@ from dircal.inference._ranking import (
 )
 from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
+from dircal.inference._trial import AbstractTrial as AbstractTrial
+from dircal.inference._trial import ArrayTrial as ArrayTrial
+from dircal.inference._trial import CrossFitted as CrossFitted
+from dircal.inference._trial import PartsTrial as PartsTrial
 
 __all__ = [
     "CalibrationTest",

@@ -244,13 +244,14 @@ def confidence_test_of(
 def both_tests_of(
     several: Sequence[Predictions], rule: BinRule, n_resamples: int, seed: int
 ) -> list[tuple[CalibrationTest, CalibrationTest]]:
-    """`calibration_test` of the confidence and of the classes, each as alone with this seed.
-
-    Always by draws, which is what reports say of them.
-    """
+    """`calibration_test` of the confidence and of the classes, each as alone with this seed."""
     draws = (rule, n_resamples)
     confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
-    classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
+    n_cells = several[0].table(ClassCurves(), rule).count.size
+    if are_normal(several[0].n_samples, n_cells):
+        classwise = [classwise_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
+    else:
+        classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
     return list(zip(confidence, classwise, strict=True))
 
 

@@ -1,16 +1,13 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dircal._frames import to_frame
 from dircal._progress import Progress
-from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators import IdentityCalibrator
+from dircal._typing import ArrayLike
 from dircal.exceptions import warn
 from dircal.inference._calibrators import UNCALIBRATED, agree_on_classes, check_calibrators
 from dircal.inference._chosen_measure import (
@@ -20,139 +17,20 @@ from dircal.inference._chosen_measure import (
     default_measures,
     measure_all,
 )
-from dircal.inference._draws import Draws
-from dircal.inference._resampling import difference_of, draw_together, range_of
-from dircal.inference._show import html_of_comparison
+from dircal.inference._comparison import Comparison, ComparisonRow
+from dircal.inference._drawn_sums import Drawn
+from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
+from dircal.inference._trial import AbstractTrial, ArrayTrial
 from dircal.metrics import Predictions, Table
 from dircal.selection import (
     check_cv,
-    cross_fit,
     deal_within_classes,
     make_splits,
     scored_rows,
 )
 from dircal.validation import check_fit, check_random_state
 
-__all__ = ["Comparison", "ComparisonRow", "compare"]
-
-WITHOUT_BIAS = "without bias"
-"""Above the values that intervals are of, where these are not the measured ones."""
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """One measure of one calibrator.
-
-    Parameters
-    ----------
-    calibrator : str
-        Name of the calibrator.
-    measure : str
-        Name of the measure.
-    value : float
-        The measure.
-    difference : float
-        The value less that without calibration.
-    low, high : float or None
-        Ends of the interval of the value; None for the largest gap, which has none.
-    difference_low, difference_high : float or None
-        Ends of the interval of the difference; None without calibration.
-    pvalue : float or None
-        Of the hypothesis that calibration makes no difference.
-    corrected : float or None
-        The value that the interval is one of: without what chance adds to absolute gaps; the
-        value itself for other measures.
-    """
-
-    calibrator: str
-    measure: str
-    value: float
-    difference: float
-    low: float | None = None
-    high: float | None = None
-    difference_low: float | None = None
-    difference_high: float | None = None
-    pvalue: float | None = None
-    corrected: float | None = None
-
-    @property
-    def is_corrected(self) -> bool:
-        """Whether the interval is one of another number than the value."""
-        return self.corrected is not None and self.corrected != self.value
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Result of `compare`: a table with a row for each calibrator and measure.
-
-    Parameters
-    ----------
-    table : tuple of ComparisonRow
-        The calibrators one after another, the predictions as they are first.
-    level : float
-        Of the intervals.
-    probabilities : dict of arrays (m, k)
-        Probabilities of the scored rows from each calibrator; columns in the sorted order of the
-        labels.
-    scored : array (m,)
-        Which rows were scored, in the order of the probabilities.
-    fit_warnings : dict of tuples of str
-        What the fits of each calibrator warned about.
-    """
-
-    table: tuple[ComparisonRow, ...]
-    level: float
-    probabilities: dict[str, FloatArray] = field(repr=False)
-    scored: npt.NDArray[np.intp] = field(repr=False)
-    fit_warnings: dict[str, tuple[str, ...]]
-
-    def __iter__(self) -> Iterator[ComparisonRow]:
-        return iter(self.table)
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def row(self, calibrator: str, measure: str) -> ComparisonRow:
-        """The row of one measure of one calibrator."""
-        for row in self.table:
-            if (row.calibrator, row.measure) == (calibrator, measure):
-                return row
-        names = dict.fromkeys((row.calibrator, row.measure) for row in self.table)
-        raise KeyError(f"{(calibrator, measure)} is none of the rows {list(names)}")
-
-    def to_frame(self) -> Any:
-        """The table as a data frame of pandas or polars; a dict of lists where neither is there."""
-        return to_frame(columns_of(self.table))
-
-    def __repr__(self) -> str:
-        width = max(len(row.calibrator) for row in self.table)
-        longest = max(len(row.measure) for row in self.table)
-        percent = f"{100 * self.level:g} %"
-        # Chance makes calibration errors too large; intervals are of what is left without it.
-        extra = any(row.is_corrected for row in self.table)
-        head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  "
-        head += f"{WITHOUT_BIAS}  {percent:>18}  " if extra else f"{percent:>18}  "
-        lines = [head + f"{'change':>9}  p-value"]
-        for row in self.table:
-            line = f"{row.calibrator:{width}}  {row.measure:{longest}}  "
-            line += f"{show_number(row.value):>8}  "
-            line += f"{show_corrected(row):>{len(WITHOUT_BIAS)}}  " if extra else ""
-            line += f"{show_range(row.low, row.high):>18}"
-            if row.calibrator != UNCALIBRATED:
-                chance = "" if row.pvalue is None else f"{row.pvalue:.2g}"
-                line += f"  {show_number(row.difference):>9}  {chance}"
-            lines.append(line.rstrip())
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return html_of_comparison(self)
-
-
-def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
-    """Rows of a comparison as lists, one for each column."""
-    names = [one.name for one in fields(ComparisonRow)]
-    values = zip(*(astuple(row) for row in table), strict=True)
-    return {name: list(column) for name, column in zip(names, values, strict=True)}
+__all__ = ["check_measures", "compare", "compare_in_trial", "tabulate_measures"]
 
 
 def compare(
@@ -217,7 +95,9 @@ def compare(
 
     with the interval and p-value of `paired_comparison`. All of them share their draws of rows.
     The intervals tell how far other test rows would change the numbers; the fitted maps are taken
-    as given. Warnings of fits are passed on, and the table keeps them.
+    as given. Warnings of fits are passed on, and the table keeps them. From 100,000 scored rows on
+    intervals come from moments in place of draws, as those of `confidence_interval` do; the
+    ``source`` of each row says which.
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
@@ -241,7 +121,7 @@ def compare(
     check_drawing(level, n_resamples)
     check_cv(cv)
     rng = check_random_state(random_state)
-    wanted = default_measures(Table.COMPARISON) if measures is None else _check_measures(measures)
+    wanted = check_measures(measures)
     if not isinstance(calibrators, Mapping | str) and isinstance(calibrators, Iterable):
         calibrators = list(calibrators)
     named = check_calibrators(calibrators)
@@ -250,22 +130,33 @@ def compare(
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     # What short names stand for may depend on the number of classes.
     named = check_calibrators(calibrators, len(data.classes))
-    splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
-    rows = scored_rows(splits)
-    probabilities, fit_warnings = {}, {}
-    named = {UNCALIBRATED: IdentityCalibrator(input_scale=scale), **named}
-    with Progress("Cross-fitting", len(splits) * len(named), "fits") as progress:
-        for name, calibrator in named.items():
-            probabilities[name], told = cross_fit(
-                calibrator, data, splits, progress.advance, f"calibrators[{name!r}]"
-            )
-            fit_warnings[name] = tuple(message for message, _ in told)
-            for message, category in told:
-                warn(f"{name}: {message}", category)
-    scored = Predictions.of_checked(data.take(rows))
-    predictions = {name: scored.with_probabilities(proba) for name, proba in probabilities.items()}
+    every = np.arange(len(data.labels))
+    splits = make_splits(cv, data.labels, every, deal_within_classes)
+    trial = ArrayTrial(data, splits, scored_rows(splits), every)
+    with Progress("Cross-fitting", len(splits) * (1 + len(named)), "fits") as progress:
+        predictions, fit_warnings = compare_in_trial(trial, named, progress)
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
-    return Comparison(tuple(table), level, probabilities, rows, fit_warnings)
+    probabilities = {name: one.probabilities for name, one in predictions.items()}
+    return Comparison(
+        tuple(table), level, probabilities, trial.scored, fit_warnings, trial.n_scored
+    )
+
+
+def compare_in_trial(
+    trial: AbstractTrial, calibrators: Mapping[str, Any], progress: Progress
+) -> tuple[dict[str, Predictions], dict[str, tuple[str, ...]]]:
+    """What each calibrator says of the scored rows, without calibration first, and its warnings."""
+    scale = next(iter(calibrators.values())).input_scale
+    predictions = {UNCALIBRATED: trial.as_they_are(scale)}
+    fit_warnings: dict[str, tuple[str, ...]] = {UNCALIBRATED: ()}
+    progress.advance(trial.n_fits)
+    for name, calibrator in calibrators.items():
+        tried = trial.cross_fit(calibrator, progress.advance, f"calibrators[{name!r}]")
+        predictions[name] = tried.predictions
+        fit_warnings[name] = tuple(message for message, _ in tried.warnings)
+        for message, category in tried.warnings:
+            warn(f"{name}: {message}", category)
+    return predictions, fit_warnings
 
 
 def tabulate_measures(
@@ -279,31 +170,39 @@ def tabulate_measures(
     several = [*predictions.values()]
     values = [measure_all(measures, one) for one in several]
     sure = [j for j, measure in enumerate(measures) if measure.record.interval is not None]
+    with_interval = [measures[j] for j in sure]
+    sources = sources_of(with_interval, several)
+    seed = int(rng.integers(2**63))
     of_sure = [[row[j] for j in sure] for row in values]
-    drawn = draw_together([measures[j] for j in sure], several, of_sure, n_resamples, rng)
-    before: dict[str, tuple[float, Draws | None]] = {}
+    drawn = draw_by_source(with_interval, several, of_sure, n_resamples, seed, sources)
+    source_of = dict(zip(sure, sources, strict=True))
     for name, own, draws in zip(predictions, values, drawn, strict=True):
-        remaining = iter(draws)
-        for measure, value in zip(measures, own, strict=True):
-            mine = next(remaining) if measure.record.interval is not None else None
-            start, others = before.setdefault(measure.label, (value, mine))
-            row = ComparisonRow(name, measure.label, value, value - start)
-            if mine is not None:
-                found = range_of(mine, value, level)
-                row = replace(row, low=found.low, high=found.high, corrected=found.corrected)
-            if mine is not None and others is not None and name != UNCALIBRATED:
-                change = difference_of(mine, others, level)
-                row = replace(
-                    row,
-                    difference_low=change.low,
-                    difference_high=change.high,
-                    pvalue=change.pvalue,
-                )
-            yield row
+        mine = dict(zip(sure, draws, strict=True))
+        first = dict(zip(sure, drawn[0], strict=True))
+        for j, (measure, value) in enumerate(zip(measures, own, strict=True)):
+            row = ComparisonRow(name, measure.label, value, value - values[0][j])
+            if j not in mine:
+                yield row
+                continue
+            found = range_of(mine[j].own, value, level)
+            row = replace(row, low=found.low, high=found.high, corrected=found.corrected)
+            yield _with_change(replace(row, source=source_of[j]), mine[j], first[j], level)
 
 
-def _check_measures(measures: Any) -> list[ChosenMeasure]:
-    """Measures that can be told apart."""
+def _with_change(row: ComparisonRow, mine: Drawn, first: Drawn, level: float) -> ComparisonRow:
+    """The same with the interval of the change, where there is one."""
+    if row.calibrator == UNCALIBRATED:
+        return row
+    change = difference_of(mine, first, level)
+    return replace(
+        row, difference_low=change.low, difference_high=change.high, pvalue=change.pvalue
+    )
+
+
+def check_measures(measures: Any) -> list[ChosenMeasure]:
+    """Measures that can be told apart; None stands for all that a comparison shows."""
+    if measures is None:
+        return default_measures(Table.COMPARISON)
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise ValueError(
             f"`measures` must be a list of measures; got {measures!r}. "
@@ -318,18 +217,3 @@ def _check_measures(measures: Any) -> list[ChosenMeasure]:
             f"`measures` {what}. Pass at least one, each of another name or with other options."
         )
     return wanted
-
-
-def show_number(value: float) -> str:
-    """A number in few characters, however small."""
-    return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"
-
-
-def show_corrected(row: ComparisonRow) -> str:
-    """The value that the interval is one of; nothing where it is the measured one."""
-    return show_number(row.corrected) if row.is_corrected and row.corrected is not None else ""
-
-
-def show_range(low: float | None, high: float | None) -> str:
-    """An interval; nothing where there is none."""
-    return "" if low is None or high is None else f"{show_number(low)} to {show_number(high)}"

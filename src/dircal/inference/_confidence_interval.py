@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dircal._core.stats.moments import are_normal
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import (
     ChosenMeasure,
@@ -15,7 +14,7 @@ from dircal.inference._chosen_measure import (
     measure_all,
 )
 from dircal.inference._drawn_sums import Source
-from dircal.inference._resampling import draw_with_seed, range_of
+from dircal.inference._resampling import draw_by_source, range_of, sources_of
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
@@ -189,33 +188,13 @@ def intervals_of(
     n_resamples: int,
     seed: int,
 ) -> list[ConfidenceInterval]:
-    """`confidence_interval` of several measures, each as alone with the same draws.
-
-    All that are drawn share a pass over the rows, and so do all that are not.
-    """
+    """`confidence_interval` of several measures, each as alone with the same draws."""
     values, n = measure_all(measures, predictions), predictions.n_samples
-    found: dict[int, ConfidenceInterval] = {}
-    sources = [_source_of(measure, predictions) for measure in measures]
-    for source in dict.fromkeys(sources):
-        mine = [j for j, own in enumerate(sources) if own == source]
-        some, of_some = [measures[j] for j in mine], [values[j] for j in mine]
-        [drawn] = draw_with_seed(some, [predictions], [of_some], n_resamples, seed, source)
-        for j, draws in zip(mine, drawn, strict=True):
-            ends = range_of(draws, values[j], level)
-            found[j] = ConfidenceInterval(
-                values[j],
-                ends.low,
-                ends.high,
-                ends.corrected,
-                level,
-                measures[j].name,
-                n,
-                source,
-            )
-    return [found[j] for j in range(len(measures))]
-
-
-def _source_of(measure: ChosenMeasure, predictions: Predictions) -> Source:
-    sums = measure.sums(predictions)
-    by_moments = sums is not None and are_normal(predictions.n_samples, sum(sums.size))
-    return "moments" if by_moments else "draws"
+    sources = sources_of(measures, [predictions])
+    [drawn] = draw_by_source(measures, [predictions], [values], n_resamples, seed, sources)
+    found = []
+    for measure, value, draws, source in zip(measures, values, drawn, sources, strict=True):
+        ends = range_of(draws.own, value, level)
+        numbers = (value, ends.low, ends.high, ends.corrected)
+        found.append(ConfidenceInterval(*numbers, level, measure.name, n, source))
+    return found

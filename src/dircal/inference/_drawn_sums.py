@@ -20,7 +20,7 @@ from dircal.inference._draws import Draws, MeanDraws, draws_of_sums
 from dircal.inference._watching import watcher_of
 from dircal.metrics import Block, IntervalRule, Predictions, Summed, fold_together
 
-__all__ = ["Source", "SummedMeasure", "moments_of_difference", "resample"]
+__all__ = ["Drawn", "Source", "SummedMeasure", "moments_of_difference", "resample"]
 
 Source: TypeAlias = Literal["draws", "moments"]
 """Where numbers that are drawn come from: rows or labels, or the moments of their sums."""
@@ -37,16 +37,27 @@ class SummedMeasure:
     value: float
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Draws of a measure, and a ``pair`` of it and of the first predictions, drawn together.
+
+    There is no pair where all draws are of the same rows: each then goes with each.
+    """
+
+    own: Draws
+    pair: tuple[Draws, Draws] | None = None
+
+
 def resample(
     summed: Sequence[SummedMeasure],
     several: Sequence[Predictions],
     n_resamples: int,
     seed: int,
     source: Source = "draws",
-) -> Iterator[tuple[SummedMeasure, Draws]]:
+) -> Iterator[tuple[SummedMeasure, Drawn]]:
     """Draws of each measure, all of the same rows, or of sums with the moments of such draws.
 
-    Either way they are what they would be for the measure alone.
+    Either way its own are what they would be for the measure alone.
     """
     n, k = several[0].n_samples, several[0].n_classes
     means = _means_of(summed)
@@ -56,7 +67,8 @@ def resample(
         limited_blas((n, 1)),
         Progress("Drawing rows", n * n_resamples, "rows") as progress,
     ):
-        add_up: Callable[[Sequence[RowTerms], int | None], Any] = _moments_of_block
+        pairs = tuple(_pairs_of(summed))
+        add_up: Callable[[Sequence[RowTerms], int | None], Any] = partial(_moments_of_block, pairs)
         if source == "draws":
             add_up = partial(
                 draw_sums,
@@ -71,28 +83,65 @@ def resample(
     }
     drawn_by_measure = _sums_by_measure(sums.rows, summed, n_resamples, seed)
     for i, (one, rows) in enumerate(zip(summed, drawn_by_measure, strict=True)):
-        values = one.summed.read(rows.drawn)
         if one.rule is IntervalRule.BCA:
+            values = one.summed.read(rows[0].drawn)
             beyond = [found for (mine, first), found in moments.items() if mine == i != first]
             found = MeanDraws(values[:, 0], moments[i, i], beyond[0] if beyond else None)
-            yield one, found
+            yield one, Drawn(found)
+            continue
+        own = _draws_of(one, rows[0])
+        if len(rows) == 1:
+            yield one, Drawn(own)
         else:
-            assert one.rule is not None
-            yield one, draws_of_sums(one.rule, one.summed.read(rows.total), values)
+            yield one, Drawn(own, (_draws_of(one, rows[2]), _draws_of(summed[pairs[i]], rows[1])))
+
+
+def _draws_of(one: SummedMeasure, sums: DrawnSums) -> Draws:
+    assert one.rule is not None
+    return draws_of_sums(one.rule, one.summed.read(sums.total), one.summed.read(sums.drawn))
 
 
 def _sums_by_measure(
     rows: "DrawnSums | _MomentsOfEach", summed: Sequence[SummedMeasure], n_resamples: int, seed: int
-) -> Iterator[DrawnSums]:
-    """The sums of each measure over draws, and over all rows."""
+) -> Iterator[list[DrawnSums]]:
+    """The sums of each measure over draws, and over all rows.
+
+    From moments, also those of the first predictions and again its own, which belong together.
+    """
     if isinstance(rows, DrawnSums):
         sizes = [one.summed.size for one in summed]
         both = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
-        yield from (DrawnSums(*pair) for pair in zip(*both, strict=True))
+        yield from ([DrawnSums(*pair)] for pair in zip(*both, strict=True))
         return
-    for moments in rows.parts:
-        drawn = sums_from_moments(moments, n_resamples, np.random.default_rng(seed))
-        yield DrawnSums(drawn, moments.sums)
+    for i, first, moments in zip(range(len(summed)), _pairs_of(summed), rows.parts, strict=True):
+        if first == i:
+            yield [_from_moments(moments, n_resamples, seed)]
+            continue
+        sizes = [summed[first].summed.size, summed[i].summed.size]
+        places = split_sums(sizes, np.arange(float(len(moments.sums))))
+        alone = moments.some(places[1].astype(np.intp))
+        joint = _from_moments(moments, n_resamples, seed)
+        both = (split_sums(sizes, each) for each in (joint.drawn, joint.total))
+        yield [
+            _from_moments(alone, n_resamples, seed),
+            *(DrawnSums(*pair) for pair in zip(*both, strict=True)),
+        ]
+
+
+def _from_moments(moments: SumMoments, n_resamples: int, seed: int) -> DrawnSums:
+    drawn = sums_from_moments(moments, n_resamples, np.random.default_rng(seed))
+    return DrawnSums(drawn, moments.sums)
+
+
+def _pairs_of(summed: Sequence[SummedMeasure]) -> Iterator[int]:
+    """For each measure, where that of the first predictions is that it has to be drawn with.
+
+    Its own place where there is none, and for means, whose differences are means.
+    """
+    first_of: dict[int, int] = {}
+    for i, one in enumerate(summed):
+        first = first_of.setdefault(one.measure, i)
+        yield i if one.rule is IntervalRule.BCA else first
 
 
 def moments_of_difference(
@@ -136,7 +185,10 @@ def _means_of(summed: Sequence[SummedMeasure]) -> list[_Mean]:
 
 @dataclass
 class _MomentsOfEach:
-    """Moments of the sums of each measure: those of several together would be many more."""
+    """Moments of the sums of each measure, and of the first predictions that it goes with.
+
+    Those of all together would be many more.
+    """
 
     parts: list[SumMoments]
 
@@ -174,9 +226,12 @@ class _SumRows:
         return _Sums(rows, powers)
 
 
-def _moments_of_block(terms: Sequence[RowTerms], start: int | None) -> _MomentsOfEach:
+def _moments_of_block(
+    pairs: Sequence[int], terms: Sequence[RowTerms], start: int | None
+) -> _MomentsOfEach:
     del start
-    return _MomentsOfEach([sum_moments([one]) for one in terms])
+    both = ([terms[i]] if first == i else [terms[first], terms[i]] for i, first in enumerate(pairs))
+    return _MomentsOfEach([sum_moments(one) for one in both])
 
 
 @dataclass(frozen=True, eq=False)

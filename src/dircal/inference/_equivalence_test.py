@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
-from dircal.inference._resampling import draw_together
+from dircal.inference._resampling import draw_with_seed
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
 from dircal.metrics import Predictions
@@ -151,8 +151,9 @@ def equivalence_test(
         )
     predictions = Predictions.check(y_true, y_prob, None, classes)
     estimate = measure.value(predictions)
-    [[draws]] = draw_together([measure], [predictions], [[estimate]], n_resamples, rng)
-    confidence = draws.confidence()
+    seed = int(rng.integers(2**63))
+    [[drawn]] = draw_with_seed([measure], [predictions], [[estimate]], n_resamples, seed, "draws")
+    confidence = drawn.own.confidence()
     upper = max(confidence.quantile(level), estimate)
     pvalue = 1.0 - confidence.position(margin) if estimate < margin else 1.0
     n_samples = predictions.n_samples

@@ -11,9 +11,16 @@ from dircal._core.stats.confidence import (
     interval_of,
     two_sided,
 )
+from dircal._core.stats.moments import are_normal
 from dircal._progress import Progress
 from dircal.inference._chosen_measure import ChosenMeasure
-from dircal.inference._drawn_sums import Source, SummedMeasure, moments_of_difference, resample
+from dircal.inference._drawn_sums import (
+    Drawn,
+    Source,
+    SummedMeasure,
+    moments_of_difference,
+    resample,
+)
 from dircal.inference._draws import Draws, OtherDraws
 from dircal.metrics import IntervalRule, Predictions
 
@@ -22,9 +29,10 @@ __all__ = [
     "Range",
     "difference_between",
     "difference_of",
-    "draw_together",
+    "draw_by_source",
     "draw_with_seed",
     "range_of",
+    "sources_of",
 ]
 
 
@@ -46,16 +54,43 @@ class Difference:
     pvalue: float
 
 
-def draw_together(
+def sources_of(measures: Sequence[ChosenMeasure], several: Sequence[Predictions]) -> list[Source]:
+    """Whether each measure of ``several`` predictions is drawn from rows or from moments."""
+    return ["moments" if _is_normal(measure, several) else "draws" for measure in measures]
+
+
+def _is_normal(measure: ChosenMeasure, several: Sequence[Predictions]) -> bool:
+    sizes = []
+    for one in several:
+        sums = measure.sums(one)
+        if sums is None:
+            return False
+        sizes.append(sum(sums.size))
+    # Sums are drawn together with those of the first predictions.
+    n_sums = sizes[0] + max(sizes[1:], default=0)
+    return are_normal(several[0].n_samples, n_sums)
+
+
+def draw_by_source(
     measures: Sequence[ChosenMeasure],
     several: Sequence[Predictions],
     values: Sequence[Sequence[float]],
     n_resamples: int,
-    rng: np.random.Generator,
-) -> list[list[Draws]]:
-    """Draws of every measure for each of ``several`` predictions, all of the same rows."""
-    seed = int(rng.integers(2**63))
-    return draw_with_seed(measures, several, values, n_resamples, seed, "draws")
+    seed: int,
+    sources: Sequence[Source],
+) -> list[list[Drawn]]:
+    """Draws of every measure for each of ``several`` predictions, each measure from its source.
+
+    All that are drawn share a pass over the rows, and so do all that are not.
+    """
+    found: list[dict[int, Drawn]] = [{} for _ in several]
+    for source in dict.fromkeys(sources):
+        mine = [j for j, own in enumerate(sources) if own == source]
+        some, of_some = [measures[j] for j in mine], [[row[j] for j in mine] for row in values]
+        drawn = draw_with_seed(some, several, of_some, n_resamples, seed, source)
+        for row, draws in zip(found, drawn, strict=True):
+            row.update(zip(mine, draws, strict=True))
+    return [[row[j] for j in range(len(measures))] for row in found]
 
 
 def draw_with_seed(
@@ -65,19 +100,19 @@ def draw_with_seed(
     n_resamples: int,
     seed: int,
     source: Source,
-) -> list[list[Draws]]:
-    """The same with the seed of the rows, or from moments.
+) -> list[list[Drawn]]:
+    """Draws of every measure for each of ``several`` predictions, all from one source.
 
     Measures that are sums over rows are summed; others are called for every draw, with the number
     of times that a row was drawn as its weight. The ``values`` are those of the measures.
     """
-    drawn: list[list[Draws | None]] = [[None] * len(measures) for _ in several]
+    drawn: list[list[Drawn | None]] = [[None] * len(measures) for _ in several]
     summed = []
     for i, one in enumerate(several):
         for j, measure in enumerate(measures):
             sums = measure.sums(one)
             if sums is None:
-                drawn[i][j] = _by_weights(measure, one, values[i][j], n_resamples, seed)
+                drawn[i][j] = Drawn(_by_weights(measure, one, values[i][j], n_resamples, seed))
             else:
                 summed.append(SummedMeasure(i, j, measure.record.interval, sums, values[i][j]))
     if summed:
@@ -108,14 +143,15 @@ def difference_between(
     if measure.record.interval is IntervalRule.BCA:
         moments = moments_of_difference(measure, both, values[0] - values[1])
         return _difference([StudentisedMean(moments, n_resamples)], level)
-    one_of_each = [[value] for value in values]
-    [draws], [draws_of_others] = draw_together([measure], both, one_of_each, n_resamples, rng)
-    return difference_of(draws, draws_of_others, level)
+    one_of_each, seed = [[value] for value in values], int(rng.integers(2**63))
+    [mine], [others] = draw_with_seed([measure], both, one_of_each, n_resamples, seed, "draws")
+    return _difference(mine.own.differences(others.own), level)
 
 
-def difference_of(mine: Draws, others: Draws, level: float) -> Difference:
-    """The interval of a difference of two measures that were drawn together."""
-    return _difference(mine.differences(others), level)
+def difference_of(mine: Drawn, first: Drawn, level: float) -> Difference:
+    """The interval of a measure less that of the ``first`` predictions it was drawn with."""
+    draws, others = mine.pair or (mine.own, first.own)
+    return _difference(draws.differences(others), level)
 
 
 def _difference(ways: Sequence[ConfidenceDistribution], level: float) -> Difference:

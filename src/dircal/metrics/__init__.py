@@ -25,6 +25,8 @@ from dircal.metrics._curves import ConfidenceCurve as ConfidenceCurve
 from dircal.metrics._curves import Confident as Confident
 from dircal.metrics._debiased_squared_error import debiased_squared_error as debiased_squared_error
 from dircal.metrics._error_rate import error_rate as error_rate
+from dircal.metrics._in_parts import predictions_in_folds as predictions_in_folds
+from dircal.metrics._in_parts import predictions_in_parts as predictions_in_parts
 from dircal.metrics._log_loss import log_loss as log_loss
 from dircal.metrics._loss_decomposition import LossDecomposition, loss_decomposition
 from dircal.metrics._maximum_calibration_error import (

@@ -22,7 +22,7 @@ __all__ = ["smooth_ece"]
 _N_CELLS = 8192
 # Points of the coarser grid of draws within a bandwidth, and the limits of their number.
 _POINTS_A_BANDWIDTH = 8
-_FEWEST, _MOST = 64, 4096
+_FEWEST, _MOST = 64, 2048
 
 
 def smooth_ece(

@@ -6,19 +6,24 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import InputScale, LabelArray
-from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
+from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
-from dircal.inference import UNCALIBRATED, agree_on_classes, check_calibrators
+from dircal.inference import (
+    UNCALIBRATED,
+    AbstractTrial,
+    CrossFitted,
+    agree_on_classes,
+    check_calibrators,
+)
 from dircal.metrics import Predictions
 from dircal.report._steps import Steps
-from dircal.selection import AutoCalibrator, Split, check_calibrator, cross_fit
-from dircal.validation import LabelledScores, check_option, show
+from dircal.selection import AutoCalibrator, check_calibrator
+from dircal.validation import check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
 
@@ -60,6 +65,7 @@ class Predicted:
     candidate: Candidate | None
     predictions: Predictions = field(repr=False)
     fit_warnings: tuple[str, ...]
+    tried: CrossFitted | None = field(default=None, repr=False)
 
 
 def check_candidates(calibrators: Any, input_scale: InputScale) -> list[Candidate]:
@@ -104,44 +110,33 @@ def check_classes(
     return classes
 
 
-def predict(
-    candidates: list[Candidate],
-    data: LabelledScores,
-    splits: list[Split],
-    rows: npt.NDArray[np.intp],
-    steps: Steps,
-) -> list[Predicted]:
-    """Probabilities of the ``rows``, as they are first: out of fold, or from a fitted map."""
-    scored = data.take(rows)
-    identity = IdentityCalibrator(input_scale=candidates[0].calibrator.input_scale)
-    as_they_are = identity._fit_checked(scored)._predict_checked(scored)
-    # What a map gives is made of checked rows and need not pass the door again.
-    checked = Predictions.of_checked(scored)
-    first = checked.with_probabilities(as_they_are).hold()
+def predict(candidates: list[Candidate], trial: AbstractTrial, steps: Steps) -> list[Predicted]:
+    """Probabilities of the scored rows, as they are first: out of fold, or from a fitted map."""
+    scale = candidates[0].calibrator.input_scale
+    first = trial.as_they_are(scale).hold()
     found = [Predicted(UNCALIBRATED, "uncalibrated", None, first, ())]
     for one in candidates:
         steps.begin(f"calibrating with {one.name}")
         if one.is_fitted:
-            calibrated = checked.with_probabilities(one.calibrator._predict_checked(scored))
+            calibrated = trial.with_map(one.calibrator)
             found.append(Predicted(one.name, "fitted", one, calibrated.hold(), ()))
             steps.advance()
             continue
-        argument = f"calibrators[{one.name!r}]"
-        proba, told = cross_fit(one.calibrator, data, splits, steps.advance, argument)
-        for message, category in told:
+        tried = trial.cross_fit(one.calibrator, steps.advance, f"calibrators[{one.name!r}]")
+        for message, category in tried.warnings:
             warn(f"{one.name}: {message}", category)
-        messages = tuple(message for message, _ in told)
-        calibrated = checked.with_probabilities(proba).hold()
-        found.append(Predicted(one.name, "cross-fitted", one, calibrated, messages))
+        messages = tuple(message for message, _ in tried.warnings)
+        calibrated = tried.predictions.hold()
+        found.append(Predicted(one.name, "cross-fitted", one, calibrated, messages, tried))
     return found
 
 
-def fit_on_all(candidate: Candidate, data: LabelledScores) -> AbstractCalibrator:
+def fit_on_all(chosen: Predicted, trial: AbstractTrial) -> AbstractCalibrator:
     """The map that a user would go on with: the fitted one, or one fitted on all rows."""
-    if candidate.is_fitted:
-        return candidate.calibrator
-    copy: AbstractCalibrator = clone(candidate.calibrator)
-    return copy._fit_checked(data)
+    assert chosen.candidate is not None
+    if chosen.candidate.is_fitted:
+        return chosen.candidate.calibrator
+    return trial.fit_on_all(chosen.candidate.calibrator, chosen.tried)
 
 
 def _plain(value: Any) -> Any:

@@ -1,43 +1,52 @@
 """What a map does to decisions: how many, which confusions, and some rows to look at."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from dircal._typing import FloatArray, IntArray
-from dircal.metrics import Predictions
+from dircal._typing import FloatArray
+from dircal.metrics import Block, Predictions, fold_together
 from dircal.plots import ConfusionChangeDisplay
-from dircal.report._summary import Changes, Confusion, Example, Share
+from dircal.report._examples import find_examples
+from dircal.report._summary import Changes, Confusion
 
 __all__ = ["summarise_changes"]
 
 _TOLD = 8
-# Classes that an example lists, besides the true one.
-_LISTED = 4
 
 
 def summarise_changes(
     before: Predictions,
     after: Predictions,
     names: tuple[str, ...],
-    rows: IntArray,
+    row_number: Callable[[int], int] | None,
 ) -> Changes:
-    """Decisions ``before`` and ``after`` of rows whose numbers are ``rows``."""
-    called, recalled = (one.probabilities.argmax(axis=1) for one in (before, after))
-    right, right_after = called == before.labels, recalled == before.labels
-    weight = before.sample_weight
-    each = np.ones(before.n_samples) if weight is None else weight
+    """Decisions ``before`` and ``after``; ``row_number`` is that of a row at a place, if known."""
+    total, flipped, fixed, spoiled = fold_together([before, after], _decisions).tolist()
     confusion = ConfusionChangeDisplay.of_predictions(before, after, names)
     return Changes(
-        float(each.sum()),
-        float(each[called != recalled].sum()),
-        float(each[right_after & ~right].sum()),
-        float(each[right & ~right_after].sum()),
+        total,
+        flipped,
+        fixed,
+        spoiled,
         tuple(_confusions(confusion, names, -1)),
         tuple(_confusions(confusion, names, +1)),
         tuple(tuple(row) for row in confusion.change.tolist()),
-        tuple(_examples(before, after, names, rows)),
+        tuple(find_examples(before, after, names, row_number)),
     )
+
+
+def _decisions(both: tuple[Block, ...]) -> FloatArray:
+    """Weight of all rows, and of those whose decision changes, for the better and the worse."""
+    old, new = both
+    weight = np.ones(len(old.labels)) if old.weight is None else old.weight
+    each = (
+        np.ones(len(weight), dtype=bool),
+        old.decisions != new.decisions,
+        new.hits & ~old.hits,
+        old.hits & ~new.hits,
+    )
+    return np.array([weight[one].sum() for one in each])
 
 
 def _confusions(
@@ -52,45 +61,3 @@ def _confusions(
         if grown[i, j] > 1e-9 * confusion.after.sum():
             before, after = float(confusion.before[i, j]), float(confusion.after[i, j])
             yield Confusion(names[i], names[j], before, after)
-
-
-def _examples(
-    predicted: Predictions, calibrated: Predictions, names: Sequence[str], rows: IntArray
-) -> Iterator[Example]:
-    """Rows that show what the map does, each another kind of it."""
-    before, after, labels = predicted.probabilities, calibrated.probabilities, predicted.labels
-    at = np.arange(len(labels))
-    gain = after[at, labels] - before[at, labels]
-    right, right_after = (one.argmax(axis=1) == labels for one in (before, after))
-    fall = before.max(axis=1) - after.max(axis=1)
-    moved = np.abs(after - before).sum(axis=1)
-    middle = -np.abs(moved - np.median(moved))
-    kinds = (
-        ("A mistake that is put right", gain, ~right & right_after),
-        ("A right answer that is spoiled", -gain, right & ~right_after),
-        ("Sure and wrong, and less sure now", fall, ~right & ~right_after & (fall > 0)),
-        ("Right, and surer now", -fall, right & right_after & (fall < 0)),
-        ("Right, and less sure now", fall, right & right_after & (fall > 0)),
-        ("An ordinary row: half of the others change more", middle, np.ones(len(at), dtype=bool)),
-    )
-    shown: set[int] = set()
-    for why, size, fits in kinds:
-        fitting = np.flatnonzero(fits)
-        if len(fitting) == 0:
-            continue
-        i = int(fitting[size[fitting].argmax()])
-        if i not in shown:
-            shown.add(i)
-            yield _example(why, before[i], after[i], int(labels[i]), names, int(rows[i]))
-
-
-def _example(
-    why: str, before: FloatArray, after: FloatArray, label: int, names: Sequence[str], row: int
-) -> Example:
-    order = np.argsort(-np.maximum(before, after), kind="stable").tolist()
-    listed = order[:_LISTED]
-    if label not in listed:
-        listed.append(label)
-    shares = tuple(Share(names[j], float(before[j]), float(after[j]), j == label) for j in listed)
-    rest = [j for j in order if j not in listed]
-    return Example(row, why, shares, float(before[rest].sum()), float(after[rest].sum()))

@@ -1,8 +1,14 @@
 """Rows that were handed over more than once."""
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
-from dircal.metrics import Predictions
+import numpy as np
+import numpy.typing as npt
+
+from dircal._core.data.chunks import AbstractSums
+from dircal._typing import FloatArray, IntArray
+from dircal.metrics import Block, Predictions
 
 __all__ = ["count_copies"]
 
@@ -11,20 +17,57 @@ _CERTAIN = 1.0 - 1e-6
 # Models with few different outputs, as trees, give the same scores to many rows, but the labels of
 # these differ, and those of copies agree. Copies may meet by accident in so many groups.
 _ACCIDENTS = 0.05
+# Rows that are kept in mind: 20 MB. Of more, those are whose scores have a certain number, so that
+# a row and its copies are kept or left out together.
+_MOST_ROWS = 2**21
+# Odd numbers of 64 bits from the golden section and from the mixing step of splitmix64.
+_GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def count_copies(predictions: Predictions) -> int:
-    """Number of rows that repeat another, scores and label; 0 where labels tell them apart."""
-    proba = predictions.probabilities
-    doubted = proba.max(axis=1) < _CERTAIN
-    proba, labels = proba[doubted], predictions.labels[doubted]
+    """Number of rows that repeat another, scores and label; 0 where labels tell them apart.
+
+    Of more than two million rows, some are looked at, and their copies stand for those of all.
+    """
+    every = -(-predictions.n_samples // _MOST_ROWS)
+    found = predictions.fold(_KeysOf(every))
+    keys, labels = np.concatenate(found.keys), np.concatenate(found.labels)
     if not len(labels):
         return 0
-    keys = np.fromiter((hash(row.tobytes()) for row in proba), np.int64, len(proba))
     _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
     pairs = np.unique(np.stack([group, labels]), axis=1)
     n_labels = np.bincount(pairs[0], minlength=len(size))
     repeated = size > 1
     if not repeated.any() or (n_labels[repeated] > 1).mean() > _ACCIDENTS:
         return 0
-    return int((size - n_labels)[repeated].sum())
+    return every * int((size - n_labels)[repeated].sum())
+
+
+@dataclass
+class _Keys(AbstractSums):
+    """A number for the scores of each row, and its label."""
+
+    keys: list[npt.NDArray[np.uint64]]
+    labels: list[IntArray]
+
+
+@dataclass(frozen=True)
+class _KeysOf:
+    """Those of a block, of one in ``every`` so many numbers."""
+
+    every: int
+
+    def __call__(self, block: Block) -> _Keys:
+        keys = _numbers_of(block.proba)
+        kept = (block.confidence < _CERTAIN) & (keys % np.uint64(self.every) == 0)
+        return _Keys([keys[kept]], [np.asarray(block.labels)[kept]])
+
+
+def _numbers_of(proba: FloatArray) -> npt.NDArray[np.uint64]:
+    """A number for each column of probabilities (k, m): the same for the same ones only."""
+    mixed: npt.NDArray[Any] = np.zeros(proba.shape[1], dtype=np.uint64)
+    for bits in np.ascontiguousarray(proba).view(np.uint64):
+        mixed = (mixed ^ bits) * _GOLDEN
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX
+        mixed ^= mixed >> np.uint64(32)
+    return mixed

@@ -71,6 +71,7 @@ def _measure(row: ComparisonRow) -> MeasureSummary:
         row.difference_high,
         row.pvalue,
         row.corrected,
+        row.source,
     )
 
 
@@ -85,6 +86,7 @@ def _test(test: CalibrationTest, level: float) -> CalibrationTestSummary:
         high,
         test.pvalue,
         len(test.null_sample),
+        test.source,
     )
 
 

@@ -1,73 +1,122 @@
 """Where the numbers come from: a fingerprint of the rows, the versions, the code."""
 
-import hashlib
 import platform
-import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 
-from dircal import calibrators, selection
-from dircal._core.data.chunks import row_slices
-from dircal._typing import ArrayLike, FloatArray
+from dircal._core.data.parts import Part
+from dircal._typing import IntArray
 from dircal._version import __version__
-from dircal.metrics import Predictions
+from dircal.inference import PartsTrial
+from dircal.metrics import Block, Predictions
+from dircal.report._code import write_code
 from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
+from dircal.report._fingerprints import fingerprints_of_arrays, fingerprints_of_parts
+from dircal.report._sources import tell_sources_of
 from dircal.report._summary import DataSummary, Method, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.validation import order_in_doubt
+from dircal.validation import LabelledScores, order_in_doubt
 
-__all__ = ["summarise_data", "summarise_settings"]
+__all__ = ["row_numbers", "summarise_data", "summarise_settings"]
+
+# Rows of a table in parts by which the order of its columns is judged.
+_JUDGED = 2**16
+
+
+def row_numbers(task: Task) -> Callable[[int], int] | None:
+    """From the place of a scored row to its number.
+
+    None where rows of weight zero, which are passed over, may lie between those of a part.
+    """
+    if isinstance(task.trial, PartsTrial) and task.trial.data.is_weighted:
+        return None
+    return task.trial.row_number
 
 
 def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     """The rows as they were given, and their fingerprints."""
-    data, names = task.data, task.names
-    weight = data.sample_weight
-    used = data.labels if weight is None else data.labels[weight > 0]
-    present = np.bincount(used, minlength=len(names)) > 0
-    scored = np.bincount(data.labels[task.rows], minlength=len(names))
-    better = order_in_doubt(data, task.request.input_scale)
+    data, names, request = task.data, task.names, task.request
+    if isinstance(data, LabelledScores):
+        counts = _labels_of(len(names), data)
+        assert request.y_true is not None
+        prints, some = fingerprints_of_arrays(request.y_true, data), data
+        dtype, weight = data.matrix.dtype, data.sample_weight
+        total = None if weight is None else float(weight.sum())
+    else:
+        counts = data.parts.fold(partial(_labels_of_part, len(names)))
+        prints, some = fingerprints_of_parts(data), data.sample(_JUDGED)
+        dtype, total = data.dtype, data.total_weight if data.is_weighted else None
+    scored = as_they_are.fold(partial(_labels_of_block, len(names)))
+    better = order_in_doubt(some, request.input_scale)
     name_of = dict(zip(data.classes.tolist(), names, strict=True))
     return DataSummary(
-        task.request.source,
-        len(data.labels),
-        len(task.rows),
+        request.source,
+        data.shape[0],
+        task.trial.n_scored,
         len(names),
-        tuple(name for name, there in zip(names, present, strict=True) if not there),
+        tuple(name for name, n in zip(names, counts, strict=True) if n == 0),
         () if better is None else tuple(name_of[label] for label in better.tolist()),
         names[scored.argmax()],
         int(scored.max()),
         count_copies(as_they_are),
-        None if weight is None else float(weight.sum()),
-        task.request.input_scale,
-        str(data.inputs.dtype),
-        _hash_labels(task.request.y_true),
-        _hash_numbers(data.inputs),
-        None if weight is None else _hash_numbers(weight[:, None]),
+        total,
+        request.input_scale,
+        str(dtype),
+        *prints,
     )
 
 
-def summarise_settings(task: Task, chosen: Method) -> Settings:
+def _labels_of(n_classes: int, rows: LabelledScores) -> IntArray:
+    """Rows of positive weight of each class."""
+    weight = rows.sample_weight
+    used = rows.labels if weight is None else rows.labels[weight > 0]
+    return np.bincount(used, minlength=n_classes)
+
+
+def _labels_of_part(n_classes: int, part: Part) -> IntArray:
+    return _labels_of(n_classes, part.rows)
+
+
+def _labels_of_block(n_classes: int, block: Block) -> IntArray:
+    return np.bincount(block.labels, minlength=n_classes)
+
+
+def summarise_settings(task: Task, methods: Sequence[Method], chosen: Method) -> Settings:
     """How the numbers were made, and the lines that make them again."""
+    split_once = isinstance(task.trial, PartsTrial) and task.trial.is_split_once
     return Settings(
-        _describe_cv(task.request.cv, len(task.splits)),
+        _describe_cv(task),
+        "the rows that are not scored" if split_once else "all rows",
+        tell_sources_of(methods, task.trial.n_scored),
         task.request.n_resamples,
         task.seed,
         LEVEL,
         BINS.n_bins,
         _versions(),
-        _write_code(task, chosen),
+        write_code(task, chosen),
     )
 
 
-def _describe_cv(cv: Any, n_splits: int) -> str:
-    if not n_splits:
+def _describe_cv(task: Task) -> str:
+    trial, cv = task.trial, task.request.cv
+    if all(one.is_fitted for one in task.candidates):
         return "none: all calibrators came fitted"
+    if isinstance(trial, PartsTrial):
+        folds = f"{trial.n_folds} folds, dealt by the numbers of the rows"
+        if not trial.is_split_once:
+            return folds
+        left = trial.data.n_rows - trial.n_scored
+        return (
+            f"{folds}; since rows are so many, one of them is scored, with maps that were fitted "
+            f"on the {left:,} rows of the others"
+        )
+    n_splits = trial.n_fits
     if isinstance(cv, Integral):
         return f"{n_splits} folds, each with its share of every class, dealt with a fixed seed"
     if hasattr(cv, "split"):
@@ -84,65 +133,3 @@ def _versions() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),
     }
-
-
-def _write_code(task: Task, chosen: Method) -> str:
-    """Lines that make this report again, and calibrate new rows."""
-    request, candidates = task.request, task.candidates
-    options: dict[str, Any] = {
-        "classes": task.data.column_classes.tolist() if task.columns_were_named else None,
-        "class_names": None if request.class_names is None else list(task.names),
-        "title": request.title,
-        "source": request.source,
-    }
-    cv, weighted = request.cv, task.data.sample_weight is not None
-    code = {one.name: one.code for one in candidates}
-    names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
-    imported = ", ".join(sorted(names & {"Report", *calibrators.__all__, *selection.__all__}))
-    lines = [f"from dircal import {imported}", ""]
-    weights = ["    sample_weight=sample_weight,"] if weighted else []
-    logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
-    described = {
-        one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
-        for one in candidates
-    }
-    lines += [
-        "# y_true and y_prob are the rows with the fingerprint above.",
-        "report = Report.from_predictions(",
-        "    y_true,",
-        "    y_prob,",
-        "    calibrators={",
-        *(f"        {name!r}: {code}" for name, code in described.items()),
-        "    },",
-        *(f"    {key}={value!r}," for key, value in options.items() if value is not None),
-        *weights,
-        *logits,
-        f"    cv={cv:d}," if isinstance(cv, Integral) else "    cv=...,  # as described above",
-        f"    n_resamples={request.n_resamples},",
-        f"    random_state={task.seed},",
-        ")",
-        'report.to_html("report.html")',
-    ]
-    one = next(one for one in candidates if one.name == chosen.name)
-    also = ", sample_weight" if weighted else ""
-    lines += ["", "# The map for new rows:"]
-    if one.is_fitted:
-        lines += [f"calibrator = ...  # {code[one.name]}, as fitted"]
-    else:
-        lines += [f"calibrator = {one.code_for(options['classes'])}.fit(y_prob, y_true{also})"]
-    return "\n".join([*lines, "calibrated = calibrator.predict_proba(new_y_prob)"])
-
-
-def _hash_labels(y_true: ArrayLike) -> str:
-    labels = np.asarray(y_true).ravel().tolist()
-    # Labels that are no Unicode, as names of odd files, have a fingerprint all the same.
-    text = "\n".join(map(str, labels)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).hexdigest()
-
-
-def _hash_numbers(numbers: FloatArray) -> str:
-    """Of all numbers as double precision, row by row, the least significant byte first."""
-    digest = hashlib.sha256()
-    for part in row_slices(numbers.shape):
-        digest.update(np.ascontiguousarray(numbers[part], dtype="<f8").data)
-    return digest.hexdigest()

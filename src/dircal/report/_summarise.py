@@ -8,7 +8,7 @@ from dircal.report._changes import summarise_changes
 from dircal.report._classes import summarise_classes
 from dircal.report._map import summarise_map
 from dircal.report._methods import summarise_methods
-from dircal.report._provenance import summarise_data, summarise_settings
+from dircal.report._provenance import row_numbers, summarise_data, summarise_settings
 from dircal.report._steps import Watcher, watched_steps
 from dircal.report._summary import ScoreFinding, Summary
 from dircal.report._task import LEVEL, Request, Task, check_request
@@ -25,7 +25,7 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
     task = check_request(request)
     names = task.names
     with watched_steps(task.n_steps, watcher) as steps:
-        predicted = predict(task.candidates, task.data, task.splits, task.rows, steps)
+        predicted = predict(task.candidates, task.trial, steps)
         methods = summarise_methods(predicted, LEVEL, request.n_resamples, task.seed, steps)
         chosen = min(methods[1:], key=lambda method: method.measure("log_loss").value)
         best = next(one for one in predicted if one.name == chosen.name)
@@ -35,11 +35,10 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         steps.begin("drawing the classes")
         before, after = predicted[0].predictions, best.predictions
         of_classes = summarise_classes(before, after, names, LEVEL)
-        changes = summarise_changes(before, after, names, task.rows)
+        changes = summarise_changes(before, after, names, row_numbers(task))
         steps.advance()
         steps.begin(f"fitting {chosen.name} on all rows")
-        assert best.candidate is not None
-        of_map = summarise_map(fit_on_all(best.candidate, task.data.take(task.used)), names)
+        of_map = summarise_map(fit_on_all(best, task.trial), names)
         steps.advance()
     of_data = summarise_data(task, before)
     return Summary(
@@ -53,7 +52,7 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         changes,
         of_map,
         of_data,
-        summarise_settings(task, chosen),
+        summarise_settings(task, methods, chosen),
     )
 
 

@@ -62,6 +62,7 @@ class MeasureSummary:
     difference_high: float | None
     pvalue: float | None
     corrected: float | None
+    source: str | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class CalibrationTestSummary:
     high: float
     pvalue: float
     n_resamples: int
+    source: str
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Example:
-    """One row before and after; ``rest`` are the shares of the classes that are not listed."""
+    """One row before and after; ``rest`` are the shares of the classes that are not listed.
 
-    row: int
+    ``row`` is its number; None where that is not known.
+    """
+
+    row: int | None
     why: str
     shares: tuple[Share, ...]
     rest_before: float
@@ -204,7 +209,7 @@ class DataSummary:
 
     ``better_order`` are the classes in an order of the columns that the labels fit far better; it
     is empty where the order is not in doubt. ``n_copies`` scored rows repeat another, scores and
-    label.
+    label. ``n_parts`` is the number of parts that the fingerprints are of; None for one array.
     """
 
     source: str | None
@@ -222,13 +227,20 @@ class DataSummary:
     sha256_labels: str
     sha256_scores: str
     sha256_weights: str | None
+    n_parts: int | None
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How the numbers were made."""
+    """How the numbers were made.
+
+    ``map_rows`` says which rows the map that is shown was fitted on; ``sources`` which numbers come
+    from moments and which from draws, where not all are drawn.
+    """
 
     cv: str
+    map_rows: str
+    sources: str
     n_resamples: int
     random_state: int
     level: float

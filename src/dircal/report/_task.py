@@ -1,45 +1,63 @@
 """What a report was asked for, in the words of its user, and the same checked."""
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dircal._typing import ArrayLike, InputScale
-from dircal.inference import check_drawing
+from dircal.inference import ArrayTrial, PartsTrial, check_drawing
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
 from dircal.selection import (
-    Split,
     check_cv,
     deal_within_classes,
     make_splits,
     scored_rows,
     used_rows,
 )
-from dircal.validation import Arguments, LabelledScores, check_fit, check_random_state
+from dircal.validation import (
+    Arguments,
+    LabelledScores,
+    PartitionedScores,
+    check_fit,
+    check_random_state,
+)
 
-__all__ = ["LEVEL", "Request", "Task", "check_request"]
+__all__ = ["ARGUMENTS", "LEVEL", "Request", "TableInParts", "Task", "check_request"]
 
 LEVEL = 0.95
 """Of intervals and of ranges by chance."""
-_ARGUMENTS = Arguments(
+ARGUMENTS = Arguments(
     "y_prob",
     "y_true",
     "a report",
     "Pass probabilities, or set `input_scale='logit'` if these are logits.",
 )
+"""How the door speaks of the rows of a report."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableInParts:
+    """A table that is read in parts, and how a user names its columns.
+
+    ``read`` gives its rows, checked with the labels of the columns as far as they are known.
+    """
+
+    read: Callable[[Iterable[Any] | None], PartitionedScores]
+    label: str
+    weight: str | None
+    columns: Sequence[str] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The arguments of `Report.from_predictions`."""
+    """The arguments of `Report.from_predictions`, or of a report on a ``table`` in parts."""
 
-    y_true: ArrayLike
-    y_prob: ArrayLike
+    y_true: ArrayLike | None
+    y_prob: ArrayLike | None
     calibrators: Any
     class_names: Sequence[str] | Mapping[Any, str] | None
     classes: Iterable[Any] | None
@@ -50,53 +68,71 @@ class Request:
     random_state: int | np.random.Generator | None
     title: str
     source: str | None
+    table: TableInParts | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The same, checked: calibrators, rows, the folds, and the rows that are scored."""
+    """The same, checked: calibrators, rows, and how they are dealt."""
 
     request: Request
     candidates: list[Candidate]
-    data: LabelledScores
+    trial: ArrayTrial | PartsTrial
     names: tuple[str, ...]
-    splits: list[Split]
-    used: npt.NDArray[np.intp]
-    rows: npt.NDArray[np.intp]
     seed: int
     columns_were_named: bool
 
     @property
+    def data(self) -> LabelledScores | PartitionedScores:
+        """All rows."""
+        return self.trial.data
+
+    @property
     def n_steps(self) -> int:
         """Fits and applications, tests, and four more."""
-        fits = sum(1 if one.is_fitted else len(self.splits) for one in self.candidates)
+        fits = sum(1 if one.is_fitted else self.trial.n_fits for one in self.candidates)
         return fits + len(self.candidates) + 5
 
 
 def check_request(request: Request) -> Task:
     """Through the door."""
     check_drawing(LEVEL, request.n_resamples)
-    check_cv(request.cv)
+    if request.cv is not None:
+        check_cv(request.cv)
     seed = _seed(request.random_state)
     candidates = check_candidates(request.calibrators, request.input_scale)
     labels_of_columns = check_classes(candidates, request.classes)
+    is_fitted = all(one.is_fitted for one in candidates)
+    trial = (_trial_of_arrays if request.table is None else _trial_of_parts)(
+        request, labels_of_columns, is_fitted
+    )
+    check_classes(candidates, request.classes, trial.data.classes)
+    names = names_of(trial.data.classes, request.class_names)
+    return Task(request, candidates, trial, names, seed, labels_of_columns is not None)
+
+
+def _trial_of_arrays(request: Request, classes: Any, is_fitted: bool) -> ArrayTrial:
+    assert request.y_prob is not None
+    assert request.y_true is not None
     data = check_fit(
         request.y_prob,
         request.y_true,
         request.sample_weight,
-        classes=labels_of_columns,
+        classes=classes,
         input_scale=request.input_scale,
-        arguments=_ARGUMENTS,
+        arguments=ARGUMENTS,
     )
-    check_classes(candidates, request.classes, data.classes)
-    names = names_of(data.classes, request.class_names)
     used = used_rows(data.sample_weight, len(data.labels))
-    splits = []
-    if not all(one.is_fitted for one in candidates):
-        splits = make_splits(request.cv, data.labels, used, deal_within_classes)
-    rows = scored_rows(splits) if splits else used
-    named = labels_of_columns is not None
-    return Task(request, candidates, data, names, splits, used, rows, seed, named)
+    if is_fitted:
+        return ArrayTrial(data, [], used, used)
+    splits = make_splits(request.cv, data.labels, used, deal_within_classes)
+    return ArrayTrial(data, splits, scored_rows(splits), used)
+
+
+def _trial_of_parts(request: Request, classes: Any, is_fitted: bool) -> PartsTrial:
+    assert request.table is not None
+    data = request.table.read(classes)
+    return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, request.cv)
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:

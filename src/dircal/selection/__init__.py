@@ -4,6 +4,7 @@ from dircal.selection._auto_calibrator import AutoCalibrator
 from dircal.selection._base import check_calibrator as check_calibrator
 from dircal.selection._calibrated_classifier import CalibratedClassifier
 from dircal.selection._calibrator_cv import CalibratorCV
+from dircal.selection._cross_fit import check_multiclass as check_multiclass
 from dircal.selection._cross_fit import cross_fit as cross_fit
 from dircal.selection._cross_fit import scored_rows as scored_rows
 from dircal.selection._one_vs_rest import OneVsRestCalibrator

@@ -12,7 +12,7 @@ from dircal.calibrators import AbstractCalibrator, FitWarning
 from dircal.selection._splits import Split
 from dircal.validation import LabelledScores
 
-__all__ = ["cross_fit", "scored_rows"]
+__all__ = ["check_multiclass", "cross_fit", "scored_rows"]
 
 
 def scored_rows(splits: list[Split]) -> npt.NDArray[np.intp]:
@@ -27,6 +27,16 @@ def scored_rows(splits: list[Split]) -> npt.NDArray[np.intp]:
     return rows
 
 
+def check_multiclass(calibrator: AbstractCalibrator, n_classes: int, argument: str) -> None:
+    """Refuse a calibrator for two classes where there are more."""
+    if n_classes > 2 and not get_tags(calibrator).classifier_tags.multi_class:
+        name = type(calibrator).__name__
+        raise ValueError(
+            f"`{argument}` is {name}, which is for two classes, but there are {n_classes}. "
+            f"Pass OneVsRestCalibrator({name}())."
+        )
+
+
 def cross_fit(
     calibrator: AbstractCalibrator,
     data: LabelledScores,
@@ -35,13 +45,7 @@ def cross_fit(
     argument: str = "calibrator",
 ) -> tuple[FloatArray, list[FitWarning]]:
     """Calibrated probabilities of the scored rows (m, k), and what the fits warn about."""
-    n_classes = len(data.classes)
-    if n_classes > 2 and not get_tags(calibrator).classifier_tags.multi_class:
-        name = type(calibrator).__name__
-        raise ValueError(
-            f"`{argument}` is {name}, which is for two classes, but there are {n_classes}. "
-            f"Pass OneVsRestCalibrator({name}())."
-        )
+    check_multiclass(calibrator, len(data.classes), argument)
     parts, told = [], []
     for fitting, scoring in splits:
         fitted = clone(calibrator)._fit_checked(data.take(fitting))

@@ -8,7 +8,7 @@ to be drawn or kept, and the place of a row within its fold is known without cou
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 

@@ -185,7 +185,7 @@ class JoinedSource(AbstractChunkSource):
 
     def subsample(self) -> None:
         """None: these rows are measured, and not fitted."""
-        return None
+        return
 
 
 def fold_sources(

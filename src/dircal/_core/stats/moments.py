@@ -21,7 +21,7 @@ from scipy import linalg, sparse
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bins import Bins
 from dircal._core.stats.bootstrap import RowTerms
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "NullMoments",
@@ -72,6 +72,11 @@ class SumMoments(AbstractSums):
     sums: FloatArray
     products: FloatArray
     cubes: FloatArray
+
+    def some(self, places: IntArray) -> "SumMoments":
+        """Those of some of the sums."""
+        products = self.products[np.ix_(places, places)]
+        return SumMoments(self.n_rows, self.sums[places], products, self.cubes[places])
 
     @property
     def covariance(self) -> FloatArray:

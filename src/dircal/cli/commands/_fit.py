@@ -119,8 +119,8 @@ def _fit_streamed(
     """Fit on files that are read in parts."""
     from dircal.cli._out_of_fold import expected_by_fit
     from dircal.cli._streamed import as_they_are, engine_client, progress_of, read_streamed
-    from dircal.distributed import check_for_fit, fit_rows, predictions_in_parts
-    from dircal.metrics import RECORDS
+    from dircal.distributed import check_for_fit, fit_rows
+    from dircal.metrics import RECORDS, predictions_in_parts
 
     table = read_streamed(source)
     classes = table.classes.tolist()

@@ -1,0 +1,239 @@
+"""Rows on which calibrators are tried: fitted on some of them, and scored on others.
+
+Rows in memory are dealt by a splitter. Those of a table in parts are dealt by their numbers, and
+probabilities are never written down: a map is applied to a chunk whenever it is looked at.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from dircal._core.caching import cached_property
+from dircal._core.data.folds import RowFolds
+from dircal._typing import InputScale
+from dircal.calibrators import AbstractCalibrator, FitWarning, IdentityCalibrator
+from dircal.metrics import Predictions, predictions_in_folds
+from dircal.selection import Split, check_multiclass, cross_fit
+from dircal.validation import LabelledScores, PartitionedScores, check_integer
+
+__all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial"]
+
+ALL_FOLDS_UP_TO = 1_000_000
+"""Rows of a table in parts that are all scored in turn; of more, one fold is."""
+_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """What maps say of rows that they have not seen, what fits warned about, and the maps."""
+
+    predictions: Predictions
+    warnings: tuple[FitWarning, ...]
+    fitted: tuple[Any, ...] = ()
+
+
+class AbstractTrial(ABC):
+    """Rows that are dealt into those of fits and those that are scored."""
+
+    @property
+    @abstractmethod
+    def n_fits(self) -> int:
+        """Fits that a calibrator takes."""
+
+    @property
+    @abstractmethod
+    def n_scored(self) -> int:
+        """Number of rows that are scored."""
+
+    @abstractmethod
+    def row_number(self, place: int) -> int:
+        """The number of a scored row among all rows."""
+
+    @abstractmethod
+    def with_map(self, fitted: AbstractCalibrator) -> Predictions:
+        """The scored rows through a map."""
+
+    @abstractmethod
+    def cross_fit(
+        self, calibrator: AbstractCalibrator, advance: Callable[[int], None], argument: str
+    ) -> CrossFitted:
+        """The scored rows through maps that were fitted on others."""
+
+    @abstractmethod
+    def fit_on_all(
+        self, calibrator: AbstractCalibrator, tried: CrossFitted | None
+    ) -> AbstractCalibrator:
+        """The map that a user would go on with."""
+
+    @abstractmethod
+    def identity(self, input_scale: InputScale) -> AbstractCalibrator:
+        """What leaves these rows as they are."""
+
+    def as_they_are(self, input_scale: InputScale) -> Predictions:
+        """The scored rows without calibration."""
+        return self.with_map(self.identity(input_scale))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTrial(AbstractTrial):
+    """Rows in memory, with the rows of each fit and those it is scored on.
+
+    ``scored`` are all that are, in the order of the folds; ``used`` are those of positive weight.
+    """
+
+    data: LabelledScores
+    splits: list[Split]
+    scored: npt.NDArray[np.intp]
+    used: npt.NDArray[np.intp]
+
+    @property
+    def n_fits(self) -> int:
+        """One for each split."""
+        return len(self.splits)
+
+    @property
+    def n_scored(self) -> int:
+        """Number of rows that are scored."""
+        return len(self.scored)
+
+    def row_number(self, place: int) -> int:
+        """As the splits have it."""
+        return int(self.scored[place])
+
+    @cached_property
+    def _scored_data(self) -> LabelledScores:
+        return self.data.take(self.scored)
+
+    @cached_property
+    def _checked(self) -> Predictions:
+        # What a map gives is made of checked rows and need not pass the door again.
+        return Predictions.of_checked(self._scored_data)
+
+    def identity(self, input_scale: InputScale) -> AbstractCalibrator:
+        """Fitted on the scored rows."""
+        return IdentityCalibrator(input_scale=input_scale)._fit_checked(self._scored_data)
+
+    def with_map(self, fitted: AbstractCalibrator) -> Predictions:
+        """In one array."""
+        return self._checked.with_probabilities(fitted._predict_checked(self._scored_data))
+
+    def cross_fit(
+        self, calibrator: AbstractCalibrator, advance: Callable[[int], None], argument: str
+    ) -> CrossFitted:
+        """Fold by fold."""
+        proba, told = cross_fit(calibrator, self.data, self.splits, advance, argument)
+        return CrossFitted(self._checked.with_probabilities(proba), tuple(told))
+
+    def fit_on_all(
+        self, calibrator: AbstractCalibrator, tried: CrossFitted | None
+    ) -> AbstractCalibrator:
+        """Fitted once more, on all rows of positive weight."""
+        del tried
+        copy: AbstractCalibrator = clone(calibrator)
+        return copy._fit_checked(self.data.take(self.used))
+
+
+@dataclass(frozen=True, eq=False)
+class PartsTrial(AbstractTrial):
+    """Rows in parts of a table, and the ``folds`` that are scored, all of them or one."""
+
+    data: PartitionedScores
+    n_folds: int
+    scored: tuple[int, ...]
+    _held_out: list[PartitionedScores] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        folds = [self.data]
+        if self.n_folds > 1:
+            folds = self.data.held_out(RowFolds(self.n_folds), self.scored)
+        object.__setattr__(self, "_held_out", folds)
+
+    @classmethod
+    def deal(cls, data: PartitionedScores, cv: int | None) -> "PartsTrial":
+        """So many folds; None stands for five, of which one is scored where rows are very many."""
+        if cv is not None:
+            check_integer("cv", cv, at_least=2)
+        n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
+        if n_folds < 2:
+            raise ValueError(
+                "`frame` has only one row, which cannot be both fitted and scored. Pass more rows."
+            )
+        alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
+        return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)))
+
+    @classmethod
+    def of_fitted(cls, data: PartitionedScores) -> "PartsTrial":
+        """All rows scored, where nothing is fitted."""
+        return cls(data, 1, (0,))
+
+    @property
+    def is_split_once(self) -> bool:
+        """Whether one of several folds is scored, and no other."""
+        return len(self.scored) < self.n_folds
+
+    @property
+    def n_fits(self) -> int:
+        """One for each fold that is scored."""
+        return len(self.scored)
+
+    @property
+    def n_scored(self) -> int:
+        """Number of rows that are scored."""
+        return sum(one.n_rows for one in self._held_out)
+
+    def row_number(self, place: int) -> int:
+        """From the place of a row in its fold."""
+        for number, rows in zip(self.scored, self._held_out, strict=True):
+            if place < rows.n_rows:
+                return RowFolds(self.n_folds).row_at(number, place)
+            place -= rows.n_rows
+        raise IndexError(f"there are {self.n_scored} scored rows")
+
+    def identity(self, input_scale: InputScale) -> AbstractCalibrator:
+        """It needs no rows."""
+        return IdentityCalibrator(input_scale=input_scale)._fit_checked(self.data)
+
+    def with_map(self, fitted: AbstractCalibrator) -> Predictions:
+        """Wherever the rows are folded."""
+        return predictions_in_folds([(rows, fitted) for rows in self._held_out])
+
+    def cross_fit(
+        self, calibrator: AbstractCalibrator, advance: Callable[[int], None], argument: str
+    ) -> CrossFitted:
+        """Fold by fold; each map is kept, and no probability."""
+        check_multiclass(calibrator, len(self.data.classes), argument)
+        if not getattr(calibrator, "_fits_parts", False):
+            raise ValueError(
+                f"`{argument}` must be fitted by sums over rows to be fitted in parts; got "
+                f"{calibrator!r}. Pass for example AutoCalibrator() or DirichletCalibrator(), or "
+                "rows in memory."
+            )
+        told: list[FitWarning] = []
+        fitted = []
+        for number in self.scored:
+            rows = self.data.left_for_fit(RowFolds(self.n_folds), number)
+            fitted.append(clone(calibrator)._fit_checked(rows))
+            told += fitted[-1]._fit_warnings()
+            if not self.is_split_once:
+                fitted[-1]._let_go_of_rows()
+            advance(1)
+        predictions = predictions_in_folds([*zip(self._held_out, fitted, strict=True)])
+        # Folds that say the same say it once.
+        return CrossFitted(predictions, tuple(dict.fromkeys(told)), tuple(fitted))
+
+    def fit_on_all(
+        self, calibrator: AbstractCalibrator, tried: CrossFitted | None
+    ) -> AbstractCalibrator:
+        """Fitted once more, on all rows; the map that was scored where there is one."""
+        if tried is not None and self.is_split_once:
+            fitted: AbstractCalibrator = tried.fitted[0]
+        else:
+            fitted = clone(calibrator)._fit_checked(self.data)
+        fitted._complete_record()
+        fitted._let_go_of_rows()
+        return fitted

@@ -1,0 +1,51 @@
+"""Probabilities that a map gives to rows in parts of a table, computed wherever they are folded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._core.data.parts import JoinedSource
+from dircal._typing import FloatArray
+from dircal.calibrators import AbstractCalibrator
+from dircal.maps import CalibrationMap
+from dircal.metrics._predictions import Predictions, ReadProbabilities
+from dircal.validation import PartitionedScores
+
+__all__ = ["predictions_in_folds", "predictions_in_parts"]
+
+
+def predictions_in_parts(
+    data: PartitionedScores, calibrator: AbstractCalibrator | None
+) -> Predictions:
+    """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
+    if calibrator is None:
+        read = ReadProbabilities.of(data.column_classes, data.dtype)
+        return Predictions(data.source(read), data.classes, data.dtype)
+    return predictions_in_folds([(data, calibrator)])
+
+
+def predictions_in_folds(
+    folds: Sequence[tuple[PartitionedScores, AbstractCalibrator]],
+) -> Predictions:
+    """Probabilities of the rows of each fold from its own map, one fold after another."""
+    classes, dtype = folds[0][0].classes, np.dtype(np.float64)
+    read = ReadProbabilities.of(classes, dtype)
+    sources = tuple(
+        data.source(_ReadThrough(calibrator._map_of_checked(data), read))
+        for data, calibrator in folds
+    )
+    return Predictions(sources[0] if len(sources) == 1 else JoinedSource(sources), classes, dtype)
+
+
+@dataclass(frozen=True)
+class _ReadThrough:
+    """From rows as they were given (m, k) to the probabilities (k, m) that a map makes of them."""
+
+    map_: CalibrationMap
+    read: ReadProbabilities
+
+    def __call__(self, rows: npt.NDArray[Any]) -> FloatArray:
+        return self.read(self.map_.without_masked(self.map_.read(rows), rows).T)

@@ -1,0 +1,88 @@
+"""Lines that make a report again, and calibrate new rows."""
+
+import re
+from numbers import Integral
+from typing import Any
+
+from dircal import calibrators, selection
+from dircal.report._candidates import Candidate
+from dircal.report._summary import Method
+from dircal.report._task import Task
+
+__all__ = ["write_code"]
+
+
+def write_code(task: Task, chosen: Method) -> str:
+    """What a reader has to run."""
+    request, candidates, table = task.request, task.candidates, task.request.table
+    options: dict[str, Any] = {
+        "classes": task.data.column_classes.tolist() if task.columns_were_named else None,
+        "class_names": None if request.class_names is None else list(task.names),
+        "title": request.title,
+        "source": request.source,
+    }
+    call, maker = "Report.from_predictions(", "Report"
+    first = ["    y_true,", "    y_prob,"]
+    rows, weights = "y_true and y_prob are the rows", []
+    if request.sample_weight is not None:
+        weights = ["    sample_weight=sample_weight,"]
+    if table is not None:
+        call, maker, rows = "distributed.report(", "distributed", "frame is the table"
+        columns = None if table.columns is None else [*table.columns]
+        named = {"label": table.label, "weight": table.weight, "columns": columns}
+        first = ["    frame,", *_arguments(named)]
+    code = {one.name: one.code for one in candidates}
+    names = {maker, *re.findall(r"\w+", " ".join(code.values()))}
+    known = {maker, *calibrators.__all__, *selection.__all__}
+    logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
+    described = {
+        one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
+        for one in candidates
+    }
+    lines = [
+        f"from dircal import {', '.join(sorted(names & known))}",
+        "",
+        f"# {rows} with the fingerprint above.",
+        f"report = {call}",
+        *first,
+        "    calibrators={",
+        *(f"        {name!r}: {code}" for name, code in described.items()),
+        "    },",
+        *_arguments(options),
+        *weights,
+        *logits,
+        *_folds(request.cv),
+        f"    n_resamples={request.n_resamples},",
+        f"    random_state={task.seed},",
+        ")",
+        'report.to_html("report.html")',
+        "",
+        "# The map for new rows:",
+        _map(task, next(one for one in candidates if one.name == chosen.name), options["classes"]),
+        "calibrated = calibrator.predict_proba(new_y_prob)",
+    ]
+    return "\n".join(lines)
+
+
+def _arguments(options: dict[str, Any]) -> list[str]:
+    """Those that are not left out, one a line."""
+    return [f"    {key}={value!r}," for key, value in options.items() if value is not None]
+
+
+def _folds(cv: Any) -> list[str]:
+    if cv is None:
+        return []
+    return [f"    cv={cv:d}," if isinstance(cv, Integral) else "    cv=...,  # as described above"]
+
+
+def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
+    """The line that makes the map."""
+    if one.is_fitted:
+        return f"calibrator = ...  # {one.code}, as fitted"
+    code, table = one.code_for(classes), task.request.table
+    if table is None:
+        also = "" if task.request.sample_weight is None else ", sample_weight"
+        return f"calibrator = {code}.fit(y_prob, y_true{also})"
+    named = {"label": table.label, "weight": table.weight, "columns": table.columns}
+    given = [f"{key}={value!r}" for key, value in named.items() if value is not None]
+    return f"calibrator = distributed.fit({', '.join([code, 'frame', *given])})"
