@@ -70,7 +70,17 @@ class Progress:
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
 
+    def expect(self, total: int) -> None:
+        """There are so many, as is known by now."""
+        self._total = total
+
+    def rename(self, what: str) -> None:
+        """Something else is done from now on, of the same number."""
+        self._what = what
+
     def _how_far(self, rate: float) -> str:
+        if self._counts_passes and not self._total:
+            return f"{self._done:,} {self._unit}, {_speed(rate)}"
         if self._counts_passes:
             passes = self._done // max(self._total, 1)
             return f"pass {passes + 1} over {self._total:,} {self._unit}, {_speed(rate)}"

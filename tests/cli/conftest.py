@@ -60,3 +60,16 @@ def fitted(run, write_csv):
     write_csv()
     run("fit", "p.csv", "--label", "y", "--calibrator", "dirichlet", "-o", "map.json")
     return "map.json"
+
+
+@pytest.fixture
+def lake(animals, tmp_path):
+    """Two Parquet files in a folder, the second without an ant."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    proba, y = animals
+    order = np.argsort(y == "ant", kind="stable")[::-1]
+    for i, rows in enumerate((order[:200], order[200:])):
+        columns = {"id": rows, "y": y[rows], **dict(zip(ANIMALS, proba[rows].T, strict=True))}
+        (tmp_path / "lake").mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), tmp_path / "lake" / f"{i}.parquet", row_group_size=64)
+    return tmp_path / "lake"

@@ -1,11 +1,12 @@
 """Several calibrators on the same folds, to see whether calibration helps at all."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dircal._core.stats.row_blocks import ignore
 from dircal._progress import Progress
 from dircal._typing import ArrayLike
 from dircal.exceptions import warn
@@ -134,7 +135,7 @@ def compare(
     splits = make_splits(cv, data.labels, every, deal_within_classes)
     trial = ArrayTrial(data, splits, scored_rows(splits), every)
     with Progress("Cross-fitting", len(splits) * (1 + len(named)), "fits") as progress:
-        predictions, fit_warnings = compare_in_trial(trial, named, progress)
+        predictions, fit_warnings = compare_in_trial(trial, named, progress.advance)
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
     probabilities = {name: one.probabilities for name, one in predictions.items()}
     return Comparison(
@@ -143,15 +144,15 @@ def compare(
 
 
 def compare_in_trial(
-    trial: AbstractTrial, calibrators: Mapping[str, Any], progress: Progress
+    trial: AbstractTrial, calibrators: Mapping[str, Any], advance: Callable[[int], None] = ignore
 ) -> tuple[dict[str, Predictions], dict[str, tuple[str, ...]]]:
     """What each calibrator says of the scored rows, without calibration first, and its warnings."""
     scale = next(iter(calibrators.values())).input_scale
     predictions = {UNCALIBRATED: trial.as_they_are(scale)}
     fit_warnings: dict[str, tuple[str, ...]] = {UNCALIBRATED: ()}
-    progress.advance(trial.n_fits)
+    advance(trial.n_fits)
     for name, calibrator in calibrators.items():
-        tried = trial.cross_fit(calibrator, progress.advance, f"calibrators[{name!r}]")
+        tried = trial.cross_fit(calibrator, advance, f"calibrators[{name!r}]")
         predictions[name] = tried.predictions
         fit_warnings[name] = tuple(message for message, _ in tried.warnings)
         for message, category in tried.warnings:

@@ -2,5 +2,9 @@
 
 from dircal.report._pdf import find_browser as find_browser
 from dircal.report._report import Report
+from dircal.report._summarise import summarise as summarise
+from dircal.report._task import REPORTING as REPORTING
+from dircal.report._task import Request as Request
+from dircal.report._task import TableInParts as TableInParts
 
 __all__ = ["Report"]

@@ -26,11 +26,11 @@ from dircal.validation import (
     check_random_state,
 )
 
-__all__ = ["ARGUMENTS", "LEVEL", "Request", "TableInParts", "Task", "check_request"]
+__all__ = ["LEVEL", "REPORTING", "Request", "TableInParts", "Task", "check_request"]
 
 LEVEL = 0.95
 """Of intervals and of ranges by chance."""
-ARGUMENTS = Arguments(
+REPORTING = Arguments(
     "y_prob",
     "y_true",
     "a report",
@@ -120,7 +120,7 @@ def _trial_of_arrays(request: Request, classes: Any, is_fitted: bool) -> ArrayTr
         request.sample_weight,
         classes=classes,
         input_scale=request.input_scale,
-        arguments=ARGUMENTS,
+        arguments=REPORTING,
     )
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:

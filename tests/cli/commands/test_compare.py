@@ -1,8 +1,11 @@
 import json
 
+import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import dircal
+from dircal._core.data.folds import RowFolds
 
 
 def test_it_is_the_comparison_of_the_library(run, write_csv, animals):
@@ -38,3 +41,36 @@ def test_names_that_are_none(run, write_csv):
     assert "'svm' is no calibrator. There are auto, bayesian, " in told
     told = run("compare", "p.csv", "--label", "y", "--calibrators", "beta,beta", code=2).stderr
     assert "each once" in told
+
+
+def test_many_files_are_compared_as_one_table(run, lake):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.concat_tables([pq.read_table(one) for one in sorted(lake.iterdir())]).to_pandas()
+    common = ["--label", "y", "--calibrators", "temperature", "--folds", "2", "--resamples", "100"]
+    found = json.loads(run("compare", "lake", *common, "--json").stdout)
+    assert found["scored"] == 300
+    dealt = RowFolds(2).of_rows(np.arange(300))
+    pairs = [(np.flatnonzero(dealt != one), np.flatnonzero(dealt == one)) for one in range(2)]
+    whole = dircal.compare(
+        {"temperature": dircal.TemperatureScaling()},
+        table[["ant", "bee", "cow"]],
+        table["y"],
+        cv=pairs,
+        n_resamples=100,
+        random_state=0,
+    )
+    for row, expected in zip(found["rows"], whole, strict=True):
+        assert row["value"] == pytest.approx(expected.value, rel=1e-9)
+        assert row["low"] == pytest.approx(expected.low, rel=3e-6, abs=1e-8)
+        assert row["source"] == expected.source
+    told = run("compare", "lake/*.parquet", *common).stdout
+    assert "300 rows were scored." in told
+
+
+def test_moments_are_told(run, write_csv, monkeypatch):
+    write_csv()
+    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 300)
+    common = ["--label", "y", "--calibrators", "temperature", "--resamples", "100"]
+    told = " ".join(run("compare", "p.csv", *common).stdout.split())
+    assert "300 rows were scored. With 300 rows the intervals of accuracy, " in told
+    assert "come from moments of sums over rows." in told

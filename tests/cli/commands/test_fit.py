@@ -266,18 +266,6 @@ def test_what_intervals_need_is_kept_if_wanted(run, write_csv, animals):
         dircal.load("small.json").predict_interval(animals[0])
 
 
-@pytest.fixture
-def lake(animals, tmp_path):
-    """Two Parquet files in a folder, the second without an ant."""
-    proba, y = animals
-    order = np.argsort(y == "ant", kind="stable")[::-1]
-    for i, rows in enumerate((order[:200], order[200:])):
-        columns = {"id": rows, "y": y[rows], **dict(zip(ANIMALS, proba[rows].T, strict=True))}
-        (tmp_path / "lake").mkdir(exist_ok=True)
-        pq.write_table(pa.table(columns), tmp_path / "lake" / f"{i}.parquet", row_group_size=64)
-    return tmp_path / "lake"
-
-
 @pytest.mark.parametrize("given", ["lake", "lake/*.parquet", "lake/**/*.parquet"])
 def test_many_parquet_files_are_one_table(given, lake, run, write_csv):
     write_csv()

@@ -94,3 +94,14 @@ def test_a_missing_browser_is_told_before_the_work(run, write_csv, stand_in, mon
     told = run("report", "p.csv", "--label", "y", "-o", "r.pdf", code=2).stderr
     assert "needs a browser: none of chromium" in told
     assert stand_in.last is None
+
+
+def test_a_page_about_many_files(run, lake, tmp_path):
+    common = ["--label", "y", "--calibrators", "temperature", "--resamples", "100", "--folds", "2"]
+    found = run("report", "lake", *common, "-o", "r.html", "--json").stdout
+    assert json.loads(found) == {"output": "r.html", "rows": 300}
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "2 folds, dealt by the numbers of the rows" in page
+    assert "distributed.report(" in page
+    told = run("report", "lake/*.csv", *common, "-o", "n.html", code=2).stderr
+    assert "names no Parquet file" in told

@@ -1,14 +1,16 @@
 """``dircal compare``: several calibrators on the same folds."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
+    FOLDS,
     common_options,
     cross_fitting_options,
+    engine_options,
     predictions_options,
     resampling_options,
 )
@@ -29,38 +31,74 @@ _DEFAULT = "temperature,vector,bayesian,dirichlet,isotonic"
 @predictions_options
 @cross_fitting_options
 @resampling_options
+@engine_options
 @common_options
 def command(
     source: "PredictionsFile",
     calibrators: str | None,
-    folds: int,
+    folds: int | None,
     resamples: int,
     seed: int,
+    engine: str | None,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Compare calibrators on a file of predictions.
 
     Each row is scored by maps that were fitted on other folds, beside no calibration. The change is
-    the difference to no calibration; p is its p-value.
+    the difference to no calibration; p is its p-value. A folder of Parquet files, or a pattern in
+    quotes such as 'scores/*.parquet', is one table of any size: it is read a part at a time, and
+    its rows are dealt into folds by their numbers.
     """
     import dircal
     from dircal.cli._predictions_file import read_rows
+    from dircal.cli._streamed import is_streamed
 
-    rows = read_rows(source)
-    table = dircal.compare(
-        make_calibrators(calibrators or _DEFAULT, source.scale, rows),
-        rows.scores,
-        rows.labels,
-        cv=folds,
-        n_resamples=resamples,
-        random_state=seed,
-        classes=rows.classes.tolist(),
-    )
+    names = calibrators or _DEFAULT
+    draws: dict[str, Any] = {"n_resamples": resamples, "random_state": seed}
+    if is_streamed(source, engine):
+        table = _compare_streamed(source, names, folds, (engine, scheduler), draws)
+    else:
+        rows = read_rows(source)
+        table = dircal.compare(
+            make_calibrators(names, source.scale, rows),
+            rows.scores,
+            rows.labels,
+            cv=folds or FOLDS,
+            classes=rows.classes.tolist(),
+            **draws,
+        )
     if as_json:
         lines = [asdict(row) for row in table]
-        print_json({"predictions": source.shown, "level": table.level, "rows": lines})
+        told = {"level": table.level, "scored": table.n_scored}
+        print_json({"predictions": source.shown, **told, "rows": lines})
     else:
         _show(table)
+
+
+def _compare_streamed(
+    source: "PredictionsFile",
+    names: str,
+    folds: int | None,
+    how: tuple[str | None, str | None],
+    draws: dict[str, Any],
+) -> "Comparison":
+    """Compare on files that are read in parts."""
+    from dircal import distributed
+    from dircal.cli._streamed import engine_client, read_streamed
+
+    files = read_streamed(source)
+    with engine_client(*how) as client:
+        return distributed.compare(
+            make_calibrators(names, source.scale, files),
+            files.files,
+            label=source.label,
+            columns=files.columns,
+            cv=folds,
+            classes=files.classes.tolist(),
+            client=client,
+            **draws,
+        )
 
 
 def _show(table: "Comparison") -> None:
@@ -84,3 +122,4 @@ def _show(table: "Comparison") -> None:
         interval = [WITHOUT_BIAS] * extra + [f"{table.level:.0%}"]
         print_table((measure, "value", *interval, "change", "p"), rows)
         print_lines([""])
+    print_lines([f"{table.n_scored:,} rows were scored. {table.sources()}".rstrip()])

@@ -2,14 +2,16 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
+    FOLDS,
     common_options,
     cross_fitting_options,
+    engine_options,
     output_options,
     predictions_options,
     resampling_options,
@@ -18,6 +20,7 @@ from dircal.cli._options import (
 from dircal.cli._output import name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
+    from dircal import Report
     from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
@@ -48,16 +51,19 @@ def _refuse_other_endings(output: Path) -> None:
     "ending of --output decides.",
 )
 @resampling_options
+@engine_options
 @output_options("Where to write the page, .html or .pdf.", check=_refuse_other_endings)
 @common_options
 def command(
     source: "PredictionsFile",
     calibrators: str | None,
-    folds: int,
+    folds: int | None,
     title: str | None,
     form: str | None,
     resamples: int,
     seed: int,
+    engine: str | None,
+    scheduler: str | None,
     output: Path,
     force: bool,
     as_json: bool,
@@ -65,38 +71,80 @@ def command(
     """Write a page about a file of predictions, to read and hand on.
 
     The page is one file without anything from the network: measures, tests and pictures, and what
-    calibration would change.
+    calibration would change. A folder of Parquet files, or a pattern in quotes such as
+    'scores/*.parquet', is one table of any size: it is read a part at a time.
     """
-    import dircal
-    from dircal.cli._predictions_file import read_rows
+    from dircal.cli._streamed import is_streamed
     from dircal.report import find_browser
 
     form = _check_form(form, output)
     if form == "pdf":
         find_browser()
-    rows = read_rows(source)
-    maps = calibrators and make_calibrators(calibrators, source.scale, rows)
-    report = dircal.Report.from_predictions(
-        rows.labels,
-        rows.scores,
-        calibrators=maps,
-        classes=rows.classes.tolist(),
-        sample_weight=rows.weights,
-        input_scale=source.scale,
-        cv=folds,
-        n_resamples=resamples,
-        random_state=seed,
-        title=title,
-        source=source.name or source.path.name,
-    )
+    options = {
+        "input_scale": source.scale,
+        "n_resamples": resamples,
+        "random_state": seed,
+        "title": title,
+        "source": source.name or source.path.name,
+    }
+    if is_streamed(source, engine):
+        report, n_rows = _report_streamed(source, calibrators, folds, (engine, scheduler), options)
+    else:
+        report, n_rows = _report_in_memory(source, calibrators, folds, options)
     with output_file(output, force=force) as temporary:
         if form == "pdf":
             report.to_pdf(temporary)
         else:
             report.to_html(temporary)
-    n_rows = len(rows.labels)
     document = {"output": output, "rows": n_rows}
     print_answer(as_json, document, f"{n_rows:,} rows, written to {name_of_output(output)}.")
+
+
+def _report_in_memory(
+    source: "PredictionsFile", names: str | None, folds: int | None, options: dict[str, Any]
+) -> tuple["Report", int]:
+    """A report on a file that is read whole, and the number of its rows."""
+    import dircal
+    from dircal.cli._predictions_file import read_rows
+
+    rows = read_rows(source)
+    report = dircal.Report.from_predictions(
+        rows.labels,
+        rows.scores,
+        calibrators=names and make_calibrators(names, source.scale, rows),
+        classes=rows.classes.tolist(),
+        sample_weight=rows.weights,
+        cv=folds or FOLDS,
+        **options,
+    )
+    return report, len(rows.labels)
+
+
+def _report_streamed(
+    source: "PredictionsFile",
+    names: str | None,
+    folds: int | None,
+    how: tuple[str | None, str | None],
+    options: dict[str, Any],
+) -> tuple["Report", int]:
+    """A report on files that are read in parts, and the number of their rows."""
+    from dircal import distributed
+    from dircal.cli._streamed import engine_client, read_streamed
+
+    table = read_streamed(source)
+    with engine_client(*how) as client:
+        report = distributed.report(
+            table.files,
+            label=source.label,
+            weight=source.weights,
+            columns=table.columns,
+            calibrators=names and make_calibrators(names, source.scale, table),
+            classes=table.classes.tolist(),
+            cv=folds,
+            client=client,
+            **options,
+        )
+    return report, table.n_rows
 
 
 def _check_form(form: str | None, output: Path) -> str:
