@@ -28,6 +28,7 @@ __all__ = [
     "NullMoments",
     "SumMoments",
     "are_normal",
+    "draw_normal",
     "moment_rows",
     "null_errors",
     "null_moments",
@@ -145,7 +146,8 @@ def _products(cells: sparse.csr_array) -> FloatArray:
         keys.append(columns.take(at) * size + columns.take(other))
         values.append(data.take(at) * data.take(other))
         at = at[later.take(at) > distance]
-    half = np.bincount(np.concatenate(keys), np.concatenate(values), size**2).reshape(size, size)
+    sums = np.bincount(np.concatenate(keys), np.concatenate(values), size**2)
+    half: FloatArray = sums.astype(np.float64, copy=False).reshape(size, size)
     return half + half.T
 
 
@@ -158,7 +160,7 @@ def sums_from_moments(
     :math:`\gamma` up to its square.
     """
     covariance = moments.covariance
-    sums = _draw_normal(covariance, n_resamples, rng)
+    sums = draw_normal(covariance, n_resamples, rng)
     variance = covariance.diagonal().clip(min=0.0)
     spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     sums += moments.skewness / (6.0 * spread) * (sums**2 - variance)
@@ -224,12 +226,12 @@ def null_errors(
     scale = np.sqrt(np.divide(variances, some, out=np.zeros_like(some), where=some > 0.0))
     scaled = covariance * np.outer(scale, scale)
     np.fill_diagonal(scaled, variances)
-    gaps = np.abs(_draw_normal(scaled, n_resamples, rng)).sum(axis=1)
+    gaps = np.abs(draw_normal(scaled, n_resamples, rng)).sum(axis=1)
     errors: FloatArray = gaps / (moments.n_rows * n_classes)
     return errors
 
 
-def _draw_normal(covariance: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
+def draw_normal(covariance: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
     """Normal numbers (size, s) of mean zero with this covariance, which may be singular."""
     found = np.zeros((size, len(covariance)))
     spread = np.sqrt(covariance.diagonal().clip(min=0.0))
