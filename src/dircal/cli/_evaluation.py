@@ -57,13 +57,14 @@ class Evaluation:
         tests = self.found.tests.items()
         tested = [f"the test of {name}" for name, one in tests if one.source == "moments"]
         drawn += [f"the test of {name}" for name, one in tests if one.source == "draws"]
+        (drawn if self.score_test.source == "draws" else tested).append("the score test")
         if not by_moments and not tested:
             return ""
         moments = [*([f"intervals of {', '.join(by_moments)}"] if by_moments else []), *tested]
-        drawn += ["the score test"]
+        told = f" From draws: {'; '.join(drawn)}." if drawn else ""
         return (
             f"With {self.n_samples:,} rows these come from moments of sums over rows: "
-            f"{'; '.join(moments)}. From draws: {'; '.join(drawn)}."
+            f"{'; '.join(moments)}.{told}"
         )
 
     def document(self) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class Evaluation:
             (_SCORE_TEST, self.score_test),
         ]
         tests = {
-            name: {"statistic": t.statistic, "pvalue": t.pvalue, "source": _source(t)}
+            name: {"statistic": t.statistic, "pvalue": t.pvalue, "source": t.source}
             for name, t in named
         }
         pairs = [[*pair, p] for pair, p in self.score_test.pairs.items()]
@@ -105,7 +106,3 @@ def evaluate_predictions(
     found = find_all(predictions, level=LEVEL, n_resamples=n_resamples, seed=seed)
     assert found.score_test is not None
     return Evaluation(classes, found, found.score_test)
-
-
-def _source(test: CalibrationTest | ScoreTest) -> str:
-    return test.source if isinstance(test, CalibrationTest) else "draws"

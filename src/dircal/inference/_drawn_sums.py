@@ -10,7 +10,7 @@ import numpy as np
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bootstrap import DrawnSums, RowTerms, draw_sums, split_sums
 from dircal._core.stats.confidence import Moments, powers_beyond
-from dircal._core.stats.moments import SumMoments, sum_moments, sums_from_moments
+from dircal._core.stats.moments import SumMoments, moment_rows, sum_moments, sums_from_moments
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._threads import limited_blas
@@ -69,14 +69,16 @@ def resample(
     ):
         pairs = tuple(_pairs_of(summed))
         add_up: Callable[[Sequence[RowTerms], int | None], Any] = partial(_moments_of_block, pairs)
+        chunk_rows = moment_rows(k, max(sum(one.summed.size) for one in summed))
         if source == "draws":
+            chunk_rows = drawing_rows(k)
             add_up = partial(
                 draw_sums,
                 blocks=RowBlocks(n, seed),
                 n_resamples=n_resamples,
                 advance=watcher_of(several, progress),
             )
-        sums = fold_together(several, _SumRows(terms, tuple(means), add_up), drawing_rows(k))
+        sums = fold_together(several, _SumRows(terms, tuple(means), add_up), chunk_rows)
     moments = {
         (mean.mine, mean.first): Moments(n, mean.mean, powers)
         for mean, powers in zip(means, sums.powers, strict=True)

@@ -185,8 +185,8 @@ class _Gaps:
         """What each row adds."""
         points = self.curves.points(block)
         index, residuals = self.bins.index(points.values), points.residuals
-        index[index == self.fullest[:, None]] = -1
-        return RowTerms(residuals, sum_cells(points, self.bins.n_bins, [(index, residuals)]))
+        used = index != self.fullest[:, None]
+        return RowTerms(residuals, _scatter(used, index, residuals, index.shape, self.bins.n_bins))
 
     def read(self, sums: FloatArray) -> FloatArray:
         """The gap of each bin."""
@@ -200,11 +200,28 @@ class _Gaps:
 
 def sum_cells(points: CurvePoints, width: int, entries: Entries) -> sparse.csr_array:
     """Sums ``curve * width + cell`` for each cell of each curve; cells below zero are left out."""
-    n_curves, n_points = points.values.shape
-    first = np.arange(n_curves)[:, None] * width
-    kept = np.vstack([cell >= 0 for cell, _ in entries]).T
-    columns = np.vstack([cell + first for cell, _ in entries]).T[kept].astype(np.int32)
-    added = [np.broadcast_to(value, points.values.shape) for _, value in entries]
-    ends = np.concatenate([[0], kept.sum(axis=1).cumsum()])
-    shape = (n_points, n_curves * width)
-    return sparse.csr_array((np.vstack(added).T[kept], columns, ends), shape=shape)
+    shape = points.values.shape
+    cells = np.vstack([cell for cell, _ in entries])
+    added = np.vstack([np.broadcast_to(value, shape) for _, value in entries])
+    return _scatter(cells >= 0, cells, added, shape, width)
+
+
+def _scatter(
+    used: npt.NDArray[np.bool_],
+    cells: npt.NDArray[Any],
+    added: FloatArray,
+    shape: tuple[int, int],
+    width: int,
+) -> sparse.csr_array:
+    """What is ``added`` (e * c, m) to ``cells`` that are ``used``, for a shape (c, m) of curves.
+
+    Few are used of many, so places of these are looked up, row after row.
+    """
+    n_curves, n_points = shape
+    row, line = np.divmod(np.flatnonzero(used.T), len(cells))
+    place = line * n_points + row
+    columns = cells.ravel().take(place) + line % n_curves * width
+    ends = np.concatenate([[0], np.bincount(row, minlength=n_points).cumsum()])
+    return sparse.csr_array(
+        (added.ravel().take(place), columns, ends), shape=(n_points, n_curves * width)
+    )

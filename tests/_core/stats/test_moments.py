@@ -12,6 +12,7 @@ from dircal._core.stats.confidence import AbsoluteSumInversion, interval_of
 from dircal._core.stats.moments import (
     NullMoments,
     SumMoments,
+    moment_rows,
     null_errors,
     null_moments,
     paired_stride,
@@ -164,3 +165,30 @@ def test_rows_that_are_all_alike():
     assert_allclose(sums_from_moments(moments, 3, np.random.default_rng(0)), [[15, 0, 0, 0, 0]] * 3)
     certain = null_moments(np.array([[1.0, 0.0], [0.0, 1.0]]), BINS)
     assert_allclose(null_errors(certain, 2, 3, np.random.default_rng(0)), 0.0)
+
+
+@pytest.mark.parametrize("density", [0.02, 0.1, 0.9])
+@pytest.mark.parametrize("n_dense", [0, 3])
+def test_sums_of_rows_by_the_definition(density, n_dense):
+    """Few terms in cells are multiplied in pairs, many as matrices are."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(n_dense, 200))
+    cells = sparse.random_array((200, 40), density=density, format="csr", rng=rng)
+    cells.data -= 0.5
+    moments = sum_moments([RowTerms(dense, cells)])
+    rows = np.hstack([dense.T, cells.toarray()])
+    assert_allclose(moments.sums, rows.sum(axis=0), atol=1e-12)
+    assert_allclose(moments.products, rows.T @ rows, atol=1e-12)
+    assert_allclose(moments.cubes, (rows**3).sum(axis=0), atol=1e-12)
+
+
+def test_a_cell_with_two_terms_of_one_row():
+    cells = sparse.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 3, 3]), shape=(2, 2))
+    moments = sum_moments([RowTerms(np.empty((0, 2)), cells)])
+    assert_allclose(moments.products, [[16.0, 12.0], [12.0, 9.0]])
+
+
+def test_chunks_hold_as_many_numbers_as_moments():
+    assert moment_rows(10, 160) == 2**17 // 10
+    assert moment_rows(100, 1600) == 1600**2 // 100
+    assert moment_rows(10, 3000) == 16 * 4096

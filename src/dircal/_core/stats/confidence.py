@@ -276,6 +276,12 @@ class AbsoluteSumInversion:
                 high = middle
         return high * self.measured
 
+    @cached_property
+    def _room(self) -> FloatArray:
+        """Filled again and again: memory that is new each time costs more than the sums."""
+        return np.empty_like(self.deviations)
+
     def _at(self, factor: float) -> float:
-        sums = np.abs(self.deviations + factor * self.gaps).sum(axis=1)
+        moved = np.add(self.deviations, factor * self.gaps, out=self._room)
+        sums = np.abs(moved, out=moved).sum(axis=1)
         return 1.0 - _share_below(sums, self.measured)

@@ -21,12 +21,15 @@ from scipy import linalg, sparse
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bins import Bins
 from dircal._core.stats.bootstrap import RowTerms
+from dircal._core.stats.row_blocks import drawing_rows
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "NullMoments",
     "SumMoments",
     "are_normal",
+    "draw_normal",
+    "moment_rows",
     "null_errors",
     "null_moments",
     "paired_stride",
@@ -43,8 +46,21 @@ _PAIRS = 2e6
 _PAIRED_ROWS = 2000
 # Part of a variance that is added to it, so that sums that depend on each other have a factor.
 _RIDGE = 1e-10
+# Pairs of terms of a row for each term, up to which pairs are counted.
+_MOST_PAIRS_A_TERM = 16
+# Numbers of a chunk that stay in the cache.
+_CHUNK_ELEMENTS = 2**17
 # Draws that are made at once: 12 MB with 1500 cells.
 _DRAWS_AT_ONCE = 1000
+
+
+def moment_rows(n_classes: int, n_sums: int) -> int:
+    """Rows of a chunk of which moments are summed: as many numbers as there are moments.
+
+    With fewer, adding up would take longer than the rows; with more, they leave the cache.
+    """
+    rows = max(_CHUNK_ELEMENTS, n_sums**2) // n_classes
+    return min(max(rows, 1), drawing_rows(n_classes))
 
 
 def are_normal(n_rows: int, n_sums: int) -> bool:
@@ -96,21 +112,48 @@ class SumMoments(AbstractSums):
 
 
 def sum_moments(several: Sequence[RowTerms]) -> SumMoments:
-    """Moments of the terms of the same rows: the dense ones of all, then the others of all."""
-    dense = np.vstack([terms.dense for terms in several])
+    """Moments of the terms of the same rows: the dense ones of all, then the others of all.
+
+    Products of dense terms are those of dense matrices; in cells a row has few terms, and fewer
+    pairs of them.
+    """
+    several_dense = [terms.dense for terms in several]
     parts = [terms.cells for terms in several if terms.cells is not None]
-    if len(dense) or not parts:
-        parts.insert(0, sparse.csr_array(dense.T))
-    rows = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
-    products = (rows.T @ rows).toarray()
-    # A product, since a power of three takes sixty times as long.
-    cubes = rows.data * rows.data * rows.data
-    return SumMoments(
-        rows.shape[0],
-        _column_sums(rows),
-        products,
-        np.bincount(rows.indices, cubes, rows.shape[1]).astype(np.float64, copy=False),
-    )
+    dense = several_dense[0] if len(several) == 1 else np.vstack(several_dense)
+    # Products, since a power of three takes sixty times as long.
+    cubes = np.einsum("ij,ij->i", dense * dense, dense)
+    found = SumMoments(dense.shape[1], dense.sum(axis=1), dense @ dense.T, cubes)
+    if not parts:
+        return found
+    cells = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+    across = np.asarray(cells.T @ np.ascontiguousarray(dense.T))
+    found.products = np.block([[found.products, across.T], [across, _products(cells)]])
+    found.sums = np.append(found.sums, _column_sums(cells, cells.data))
+    found.cubes = np.append(found.cubes, _column_sums(cells, cells.data**2 * cells.data))
+    return found
+
+
+def _products(cells: sparse.csr_array) -> FloatArray:
+    """Sums (c, c) over rows (m, c) of products of two of their terms.
+
+    Pairs of terms are counted where rows have few, in half the time of a sparse product.
+    """
+    size, columns, data = cells.shape[1], cells.indices.astype(np.int64), cells.data
+    in_row = np.diff(cells.indptr)
+    if (in_row * in_row).sum() > _MOST_PAIRS_A_TERM * len(data):
+        found: FloatArray = (cells.T @ cells).toarray()
+        return found
+    # How many terms of the same row follow on each.
+    later = np.repeat(cells.indptr[1:], in_row) - np.arange(1, len(data) + 1)
+    at, keys, values = np.flatnonzero(later > 0), [columns * (size + 1)], [data * data / 2.0]
+    for distance in range(1, int(in_row.max(initial=0))):
+        other = at + distance
+        keys.append(columns.take(at) * size + columns.take(other))
+        values.append(data.take(at) * data.take(other))
+        at = at[later.take(at) > distance]
+    sums = np.bincount(np.concatenate(keys), np.concatenate(values), size**2)
+    half: FloatArray = sums.astype(np.float64, copy=False).reshape(size, size)
+    return half + half.T
 
 
 def sums_from_moments(
@@ -122,7 +165,7 @@ def sums_from_moments(
     :math:`\gamma` up to its square.
     """
     covariance = moments.covariance
-    sums = _draw_normal(covariance, n_resamples, rng)
+    sums = draw_normal(covariance, n_resamples, rng)
     variance = covariance.diagonal().clip(min=0.0)
     spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     sums += moments.skewness / (6.0 * spread) * (sums**2 - variance)
@@ -173,7 +216,7 @@ def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1, start: int = 
     rows = sparse.csr_array(
         (some[1].ravel(), some[0].ravel(), starts), shape=(len(starts) - 1, n_cells)
     )
-    covariance = np.diag(_column_sums(rows)) - (rows.T @ rows).toarray()
+    covariance = np.diag(_column_sums(rows, rows.data)) - (rows.T @ rows).toarray()
     return NullMoments(n, variances, covariance)
 
 
@@ -188,12 +231,12 @@ def null_errors(
     scale = np.sqrt(np.divide(variances, some, out=np.zeros_like(some), where=some > 0.0))
     scaled = covariance * np.outer(scale, scale)
     np.fill_diagonal(scaled, variances)
-    gaps = np.abs(_draw_normal(scaled, n_resamples, rng)).sum(axis=1)
+    gaps = np.abs(draw_normal(scaled, n_resamples, rng)).sum(axis=1)
     errors: FloatArray = gaps / (moments.n_rows * n_classes)
     return errors
 
 
-def _draw_normal(covariance: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
+def draw_normal(covariance: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
     """Normal numbers (size, s) of mean zero with this covariance, which may be singular."""
     found = np.zeros((size, len(covariance)))
     spread = np.sqrt(covariance.diagonal().clip(min=0.0))
@@ -219,5 +262,6 @@ def _factor(correlation: FloatArray) -> FloatArray:
         return symmetric
 
 
-def _column_sums(rows: sparse.csr_array) -> FloatArray:
-    return np.asarray(rows.sum(axis=0), dtype=np.float64).ravel()
+def _column_sums(rows: sparse.csr_array, data: FloatArray) -> FloatArray:
+    """Sums (c,) of ``data`` in place of what the rows (m, c) hold."""
+    return np.bincount(rows.indices, data, rows.shape[1]).astype(np.float64, copy=False)

@@ -21,19 +21,23 @@ from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore, uniform_o
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
+    "LEAST_INFORMATION",
     "GroupScores",
     "NullScores",
     "ScoreStatistics",
     "ScoreSums",
     "adjust_holm",
+    "score_structure",
     "scores_at_identity",
 ]
 
 # Directions that rows say nothing about are held by this much of what they say about others.
 _RIDGE = 1e-9
-# Information below this is rounding: that of a sure row is a difference of numbers near one, times
-# squares of logarithms.
-_LEAST_INFORMATION = 1e-10
+LEAST_INFORMATION = 1e-10
+"""Information below this is rounding.
+
+That of a sure row is a difference of numbers near one, times squares of logarithms.
+"""
 # Beyond this many classes only slopes and intercepts of the classes are tested.
 _MOST_CLASSES_IN_FULL = 30
 # Where more of the rows than this keep their most probable class, those that leave it are summed;
@@ -73,6 +77,12 @@ class ScoreSums(AbstractSums):
     gradients: FloatArray
 
 
+def score_structure(n_classes: int) -> Structure:
+    """The parameters that are tested."""
+    k = n_classes
+    return Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
+
+
 @dataclass(frozen=True, eq=False)
 class NullScores:
     """Gradients and Hessian at the identity, also for labels drawn from the probabilities.
@@ -88,8 +98,7 @@ class NullScores:
     @property
     def structure(self) -> Structure:
         """The parameters that are tested."""
-        k = self.n_classes
-        return Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
+        return score_structure(self.n_classes)
 
     def __call__(self, chunk: Chunk) -> ScoreSums:
         """Of rows (log-probabilities and labels); the weights of all chunks sum to one."""
@@ -245,7 +254,7 @@ class _Factor:
     @classmethod
     def of(cls, matrix: FloatArray) -> "_Factor":
         """Parameters are scaled first, so that the ridge means the same for each."""
-        diagonal = np.maximum(np.diagonal(matrix), 0.0) + _LEAST_INFORMATION
+        diagonal = np.maximum(np.diagonal(matrix), 0.0) + LEAST_INFORMATION
         scale = np.sqrt(diagonal)
         correlation = matrix / scale / scale[:, None]
         np.fill_diagonal(correlation, 1.0)
@@ -304,7 +313,7 @@ def _group_pvalues(blocks: FloatArray, gradients: FloatArray) -> FloatArray:
     the p-value: with a thousand draws there would be none below one in a thousand, too few for
     allowing for the number of groups.
     """
-    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + _LEAST_INFORMATION)
+    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + LEAST_INFORMATION)
     values, vectors = np.linalg.eigh(blocks / scale[:, :, None] / scale[:, None, :])
     parts = np.einsum("bmd,mde->bme", gradients / scale, vectors)
     kept = values > _RIDGE
