@@ -10,7 +10,6 @@ from dircal.validation._arguments import (
     check_vector,
 )
 from dircal.validation._arrays import (
-    ROW_SUM_TOLERANCE,
     check_confidence,
     check_fit,
     check_predictions,
@@ -41,7 +40,12 @@ from dircal.validation._names import (
     match_exactly,
     match_names,
 )
-from dircal.validation._numbers import check_integer, check_number, check_option
+from dircal.validation._numbers import (
+    ROW_SUM_TOLERANCE,
+    check_integer,
+    check_number,
+    check_option,
+)
 from dircal.validation._order import order_in_doubt, warn_of_order
 from dircal.validation._partitioned import PartitionedScores
 from dircal.validation._parts import (
