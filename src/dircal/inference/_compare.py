@@ -23,6 +23,7 @@ from dircal.inference._chosen_measure import (
 from dircal.inference._draws import Draws
 from dircal.inference._resampling import difference_of, draw_together, range_of
 from dircal.inference._show import html_of_comparison
+from dircal.inference._soft_rows import rows_once_each
 from dircal.metrics import Predictions, Table
 from dircal.selection import (
     check_cv,
@@ -30,6 +31,7 @@ from dircal.selection import (
     deal_within_classes,
     make_splits,
     scored_rows,
+    used_rows,
 )
 from dircal.validation import check_fit, check_random_state
 
@@ -250,7 +252,10 @@ def compare(
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     # What short names stand for may depend on the number of classes.
     named = check_calibrators(calibrators, len(data.classes))
-    splits = make_splits(cv, data.labels, np.arange(len(data.labels)), deal_within_classes)
+    # Refused before the fits, if at all.
+    rows_once_each(data, "y")
+    used = used_rows(data.sample_weight, len(data.labels))
+    splits = make_splits(cv, data.labels, used, deal_within_classes)
     rows = scored_rows(splits)
     probabilities, fit_warnings = {}, {}
     named = {UNCALIBRATED: IdentityCalibrator(input_scale=scale), **named}
@@ -262,7 +267,7 @@ def compare(
             fit_warnings[name] = tuple(message for message, _ in told)
             for message, category in told:
                 warn(f"{name}: {message}", category)
-    scored = Predictions.of_checked(data.take(rows))
+    scored = Predictions.of_checked(rows_once_each(data.take(rows), "y"))
     predictions = {name: scored.with_probabilities(proba) for name, proba in probabilities.items()}
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
     return Comparison(tuple(table), level, probabilities, rows, fit_warnings)

@@ -55,6 +55,7 @@ from dircal.validation._parts import (
     agree,
     check_part,
 )
+from dircal.validation._soft_labels import refuse_soft_labels
 from dircal.validation._two_classes import BINARY
 from dircal.validation._weights import check_weight
 
@@ -103,6 +104,7 @@ __all__ = [
     "observed_classes",
     "order_in_doubt",
     "plain_labels_advice",
+    "refuse_soft_labels",
     "show",
     "warn_of_order",
 ]

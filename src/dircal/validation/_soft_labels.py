@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,7 +16,7 @@ from dircal.validation._names import match_names
 from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK
 from dircal.validation._two_classes import BINARY, classes_of_two
 
-__all__ = ["SoftLabels", "as_soft_labels", "has_label_columns"]
+__all__ = ["SoftLabels", "as_soft_labels", "has_label_columns", "refuse_soft_labels"]
 
 # Rows that miss one by the rounding of their sum are taken as they are, without a copy.
 _SUM_ROUNDING = 1e-12
@@ -246,3 +246,12 @@ def _as_counts(arguments: Arguments) -> str:
     if name == "y":
         return "pass counts=True, or an array of integers that are not all 0 or 1"
     return f"pass {name} / {name}.sum(axis=1, keepdims=True) and its row sums as `sample_weight`"
+
+
+def refuse_soft_labels(name: str = "y_true") -> NoReturn:
+    """Raise where one label for each row is needed."""
+    raise ValueError(
+        f"`{name}` holds soft labels, several with their probabilities for a row, but this looks "
+        "at one label for each row. Pass that, for example the most frequent one, "
+        f"`{name}.argmax(axis=1)`; losses and binned errors take soft labels."
+    )
