@@ -71,7 +71,14 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
     input_scale: InputScale
     classes: Iterable[Any] | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        counts: bool = False,
+    ) -> Self:
         """Learn the map from scores and true labels.
 
         Parameters
@@ -80,10 +87,14 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
             train the classifier. A logit of -inf masks a class, which is then not the label of the
             row. Memory-mapped arrays are read in chunks.
-        y : array of shape (n_samples,)
-            True labels: strings, integers or booleans.
+        y : array of shape (n_samples,) or (n_samples, n_classes)
+            True labels: strings, integers or booleans. Or soft labels, with a column for each
+            column of `X`: probabilities that sum to one in each row, or counts of annotators,
+            which are integers; a row then counts like so many rows as it has annotators.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
+        counts : bool, default=False
+            Whether soft labels that are no integers are counts as well, of any sum.
 
         Returns
         -------
@@ -99,6 +110,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             classes=self._labels_of_columns,
             input_scale=self.input_scale,
             arguments=self._arguments,
+            counts=counts,
         )
         return self._fit_with_warnings(data)
 

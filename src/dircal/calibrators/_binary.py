@@ -73,7 +73,8 @@ def has_many_rows(data: AbstractLabelledRows) -> bool:
 
 
 def source_of(data: AbstractLabelledRows, input_scale: InputScale) -> AbstractChunkSource:
-    """The rows of a fit, with one score for each."""
+    """The rows of a fit, with one score and one label for each."""
+    data = data.with_hard_rows() if isinstance(data, LabelledScores) else data
     return rows_of(data, input_scale, score_steps(input_scale)).source
 
 
@@ -89,6 +90,7 @@ class ScoredRows:
 def gather_scores(data: AbstractLabelledRows, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
     assert isinstance(data, LabelledScores)
+    data = data.with_hard_rows()
     if input_scale == "logit":
         data = data.undecided()
     parts = source_of(data, input_scale).fold(_part)

@@ -8,7 +8,12 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.decide._cost_table import CostTable
-from dircal.validation import LabelledScores, check_predictions, check_scores
+from dircal.validation import (
+    LabelledScores,
+    check_predictions,
+    check_scores,
+    refuse_soft_labels,
+)
 
 __all__ = ["LabelledRows", "labelled_rows", "rows_to_decide"]
 
@@ -59,6 +64,8 @@ def labelled_rows(
 ) -> LabelledRows:
     """Checked rows with their true classes."""
     data: LabelledScores = check_predictions(y_true, y_prob, None, classes, name=name)
+    if data.targets is not None or data.sample_weight is not None:
+        refuse_soft_labels()
     return LabelledRows(_in_order(data.inputs, data.column_classes), data.labels, data.classes)
 
 

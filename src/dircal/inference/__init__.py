@@ -29,6 +29,7 @@ from dircal.inference._comparison import show_number as show_number
 from dircal.inference._comparison import show_range as show_range
 from dircal.inference._comparison import tell_sources as tell_sources
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
+from dircal.inference._effective_annotators import effective_annotators
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._findings import Findings as Findings
 from dircal.inference._findings import find_all as find_all
@@ -62,6 +63,7 @@ __all__ = [
     "compare",
     "confidence_interval",
     "critical_difference",
+    "effective_annotators",
     "equivalence_test",
     "friedman",
     "paired_comparison",

@@ -28,6 +28,7 @@ from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_pvalue
+from dircal.inference._soft_rows import once_each, refuse_soft
 from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
@@ -179,7 +180,8 @@ def calibration_test(
     check_option("statistic", statistic, ("confidence_ece", "classwise_ece"))
     check_integer("n_resamples", n_resamples, at_least=1)
     rng = check_random_state(random_state)
-    predictions = Predictions.check(y_true, y_prob, None, classes)
+    predictions = once_each(Predictions.check(y_true, y_prob, None, classes))
+    refuse_soft(predictions)
     rule = check_bins(n_bins, strategy, binning)
     if statistic == "confidence_ece":
         return confidence_test_of(predictions, rule, n_resamples, rng)

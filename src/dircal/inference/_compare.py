@@ -21,6 +21,7 @@ from dircal.inference._chosen_measure import (
 from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._drawn_sums import Drawn
 from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
+from dircal.inference._soft_rows import once_each, rows_once_each
 from dircal.inference._trial import AbstractTrial, ArrayTrial
 from dircal.metrics import Predictions, Table
 from dircal.selection import (
@@ -28,6 +29,7 @@ from dircal.selection import (
     deal_within_classes,
     make_splits,
     scored_rows,
+    used_rows,
 )
 from dircal.validation import check_fit, check_random_state
 
@@ -131,11 +133,14 @@ def compare(
     data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
     # What short names stand for may depend on the number of classes.
     named = check_calibrators(calibrators, len(data.classes))
-    every = np.arange(len(data.labels))
-    splits = make_splits(cv, data.labels, every, deal_within_classes)
-    trial = ArrayTrial(data, splits, scored_rows(splits), every)
+    # Refused before the fits, if at all.
+    rows_once_each(data, "y")
+    used = used_rows(data.sample_weight, len(data.labels))
+    splits = make_splits(cv, data.labels, used, deal_within_classes)
+    trial = ArrayTrial(data, splits, scored_rows(splits), used)
     with Progress("Cross-fitting", len(splits) * (1 + len(named)), "fits") as progress:
         predictions, fit_warnings = compare_in_trial(trial, named, progress.advance)
+    predictions = {name: once_each(one) for name, one in predictions.items()}
     table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
     probabilities = {name: one.probabilities for name, one in predictions.items()}
     return Comparison(

@@ -17,6 +17,7 @@ from dircal.inference._drawn_sums import Source
 from dircal.inference._resampling import draw_by_source, range_of, sources_of
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
+from dircal.inference._soft_rows import once_each
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -175,7 +176,7 @@ def confidence_interval(
     check_drawing(level, n_resamples)
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
-    predictions = Predictions.check(y_true, y_prob, None, classes)
+    predictions = once_each(Predictions.check(y_true, y_prob, None, classes))
     seed = int(rng.integers(2**63))
     [interval] = intervals_of([measure], predictions, level, n_resamples, seed)
     return interval

@@ -11,6 +11,7 @@ from dircal.inference._chosen_measure import check_drawing, check_measure_with_i
 from dircal.inference._resampling import draw_with_seed
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
+from dircal.inference._soft_rows import once_each
 from dircal.metrics import Predictions
 from dircal.validation import check_number, check_random_state
 
@@ -149,7 +150,7 @@ def equivalence_test(
             f"`metric` is {measure.name}, which is better when higher. Pass one that is better "
             "when lower, such as 'error_rate', with the margin for the errors."
         )
-    predictions = Predictions.check(y_true, y_prob, None, classes)
+    predictions = once_each(Predictions.check(y_true, y_prob, None, classes))
     estimate = measure.value(predictions)
     seed = int(rng.integers(2**63))
     [[drawn]] = draw_with_seed([measure], [predictions], [[estimate]], n_resamples, seed, "draws")

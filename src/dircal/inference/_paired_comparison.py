@@ -11,6 +11,7 @@ from dircal.inference._chosen_measure import check_drawing, check_measure_with_i
 from dircal.inference._resampling import difference_between
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
+from dircal.inference._soft_rows import once_each
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
 
@@ -162,7 +163,7 @@ def paired_comparison(
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
     both = [
-        Predictions.check(y_true, prob, None, classes, name=name)
+        once_each(Predictions.check(y_true, prob, None, classes, name=name))
         for name, prob in (("prob_a", prob_a), ("prob_b", prob_b))
     ]
     value_a, value_b = values = [measure.value(one) for one in both]

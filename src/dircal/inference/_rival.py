@@ -36,6 +36,12 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
 
     def _fit_checked(self, data: LabelledScores) -> Self:
+        if data.targets is not None:
+            raise ValueError(
+                f"`y` holds soft labels, but `calibrators` holds {type(self.estimator).__name__} "
+                "of another library, which learns from one label for each row. Leave it out, or "
+                "pass one label for each row."
+            )
         self.estimator_ = clone(self.estimator).fit(_features(data), data.classes[data.labels])
         return self
 

@@ -24,6 +24,7 @@ from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_score_test, show_pvalue
+from dircal.inference._soft_rows import once_each, refuse_soft
 from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Block, Predictions, fold_together
@@ -186,7 +187,8 @@ def score_test(
     check_integer("n_resamples", n_resamples, at_least=100)
     check_number("alpha", alpha, above=0.0, below=1.0)
     rng = check_random_state(random_state)
-    predictions = Predictions.check(y_true, y_prob, None, classes)
+    predictions = once_each(Predictions.check(y_true, y_prob, None, classes))
+    refuse_soft(predictions)
     return score_test_of(predictions, n_resamples, alpha, rng)
 
 

@@ -128,6 +128,7 @@ class LabelCalibrator(AbstractCalibrator):
         sample_weight: ArrayLike | None = None,
         *,
         unlabelled: ArrayLike | None = None,
+        counts: bool = False,
     ) -> Self:
         """Learn the map from scores, true labels, and scores without labels.
 
@@ -135,13 +136,15 @@ class LabelCalibrator(AbstractCalibrator):
         ----------
         X : array or data frame of shape (n_samples, n_classes)
             Probabilities, or logits with ``input_scale="logit"``, of the options.
-        y : array of shape (n_samples,)
-            True labels: strings, integers or booleans.
+        y : array of shape (n_samples,) or (n_samples, n_classes)
+            True labels: strings, integers or booleans; or soft ones, see `AutoCalibrator.fit`.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
         unlabelled : array or data frame of shape (n_unlabelled, n_classes), optional
             Scores of further rows of the same kind, such as those to be labelled. They tell what
             the prompt prefers.
+        counts : bool, default=False
+            Whether soft labels that are no integers are counts of annotators.
 
         Returns
         -------
@@ -150,7 +153,7 @@ class LabelCalibrator(AbstractCalibrator):
         """
         self._unlabelled_of_fit = unlabelled
         try:
-            return super().fit(X, y, sample_weight)
+            return super().fit(X, y, sample_weight, counts=counts)
         finally:
             del self._unlabelled_of_fit
 

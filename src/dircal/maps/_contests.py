@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logit
 
 from dircal._typing import FloatArray, IntArray
@@ -79,10 +80,10 @@ def sums_by_contest(
     probas: Sequence[FloatArray],
     leader: IntArray,
     second: IntArray,
-    labels: IntArray,
+    hits: npt.NDArray[Any],
     weight: FloatArray,
 ) -> FloatArray:
-    """Weighted sums (3, 5) over rows, by contest: of ones, three confidences, and hits.
+    """Weighted sums (3, 5) over rows, by contest: of ones, three confidences, and ``hits`` (m,).
 
     ``probas`` (k, m) are those without a map, with the temperature map and with this map.
     """
@@ -92,7 +93,7 @@ def sums_by_contest(
     alone = tempered >= _MOST_OF_IT
     pair = tempered + probas[1][second, row] >= _MOST_OF_IT
     kind = np.where(alone, 0, np.where(pair, 1, 2))
-    of_rows = [np.ones(len(weight)), *confidences, leader == labels]
+    of_rows = [np.ones(len(weight)), *confidences, hits]
     sums = [np.bincount(kind, weight * values, len(_KINDS)) for values in of_rows]
     return np.array(sums, dtype=np.float64).T
 

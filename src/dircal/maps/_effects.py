@@ -131,6 +131,7 @@ def _sums_of_chunk(
     chance = expit(-slope * gap)
     counted = weight * 4.0 * chance * (1.0 - chance)
     pair = leader * k + second
+    hits = leader == chunk.labels if chunk.targets is None else chunk.targets[leader, row]
 
     def by_pair(values: FloatArray) -> FloatArray:
         summed: FloatArray = np.bincount(pair, values, k * k).reshape(k, k).astype(np.float64)
@@ -144,8 +145,8 @@ def _sums_of_chunk(
         by_pair(counted * shift.clip(-_LARGEST_SHIFT, _LARGEST_SHIFT)),
         by_pair(weight * (best == second)),
         float(weight @ (best != leader)),
-        np.array([log_losses(proba, chunk.labels) @ weight for proba in probas]),
-        sums_by_contest(probas, leader, second, chunk.labels, weight),
+        np.array([log_losses(proba, chunk.labels, chunk.targets) @ weight for proba in probas]),
+        sums_by_contest(probas, leader, second, hits, weight),
     )
 
 

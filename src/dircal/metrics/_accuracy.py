@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike
@@ -67,7 +66,7 @@ def _quantity(predictions: Predictions) -> RowMean:
     return RowMean(_hits)
 
 
-def _hits(block: Block) -> npt.NDArray[np.bool_]:
+def _hits(block: Block) -> npt.NDArray[Any]:
     return block.hits
 
 

@@ -74,7 +74,7 @@ def _quantity(predictions: Predictions, normalisation: Normalisation) -> RowMean
 
 
 def _losses(block: Block) -> FloatArray:
-    return squared_errors(block.proba, block.labels)
+    return squared_errors(block.proba, block.label_or_mode, block.targets)
 
 
 publish(

@@ -135,14 +135,17 @@ def corp_reliability(
     weights = [part.weight for part in parts if part.weight is not None]
     weight = np.concatenate(weights) if weights else np.ones(values.shape[1])
     predicted, calibrated, count, numbers = [], [], [], []
-    for p, o in zip(values, np.rint(outcomes), strict=True):
+    if not predictions.has_soft_labels:
+        outcomes = np.rint(outcomes)
+    for p, o in zip(values, outcomes, strict=True):
         fit = fit_isotonic(p, o, weight)
         assert fit.weight is not None
         predicted.append(fit.scores)
         calibrated.append(fit.values)
         count.append(fit.weight)
         share = np.average(o, weights=weight)
-        score = np.average((p - o) ** 2, weights=weight)
+        # Of soft labels the mean over the hard ones, whose squares are as large as they are.
+        score = np.average((p - o) ** 2 + o * (1.0 - o), weights=weight)
         unc = share * (1.0 - share)
         # Differences of scores, as means of squared distances: none can come out below zero.
         within = np.average(fit.share * (1.0 - fit.share), weights=fit.weight)

@@ -6,7 +6,7 @@ each class, and one of all probabilities together.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,17 +32,21 @@ Over: TypeAlias = Literal["confidence", "classes"]
 
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
-    """Some rows of some curves: what was predicted (c, m), where it happened, weights (m,)."""
+    """Some rows of some curves: what was predicted (c, m), where it happened, weights (m,).
+
+    ``shares`` are how probably it happened there, where labels are soft; None stands for one.
+    """
 
     values: FloatArray
     outcomes: tuple[IntArray, IntArray]
     weight: FloatArray | None
+    shares: FloatArray | None = None
 
     @property
     def residuals(self) -> FloatArray:
         """One where it happened, less what was predicted (c, m)."""
         residuals: FloatArray = -self.values
-        residuals[self.outcomes] += 1.0
+        residuals[self.outcomes] += 1.0 if self.shares is None else self.shares
         return residuals
 
 
@@ -67,8 +71,8 @@ class Confident(Protocol):
         """Largest probability (m,)."""
 
     @property
-    def hits(self) -> npt.NDArray[np.bool_]:
-        """Whether it was that of the label (m,)."""
+    def hits(self) -> npt.NDArray[Any]:
+        """Whether it was that of the label (m,), or how probably it was."""
 
     @property
     def weight(self) -> FloatArray | None:
@@ -81,7 +85,9 @@ class ConfidenceCurve:
 
     def points(self, block: Confident) -> CurvePoints:
         """One curve."""
-        return _one_curve(block.confidence, np.flatnonzero(block.hits), block.weight)
+        happens = np.flatnonzero(block.hits)
+        shares = None if block.hits.dtype == bool else block.hits[happens]
+        return _one_curve(block.confidence, happens, block.weight, shares)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,12 @@ class ClassCurves:
 
     def points(self, block: Block) -> CurvePoints:
         """As many curves as classes."""
+        if block.targets is not None:
+            chosen = slice(None) if self.chosen is None else list(self.chosen)
+            targets = block.targets[chosen]
+            curve, row = np.nonzero(targets)
+            shares = targets[curve, row]
+            return CurvePoints(block.proba[chosen], (curve, row), block.weight, shares)
         if self.chosen is None:
             every = np.arange(len(block.labels))
             return CurvePoints(block.proba, (block.labels, every), block.weight)
@@ -110,8 +122,12 @@ class OneClassCurve:
 
     def points(self, block: Block) -> CurvePoints:
         """One curve."""
-        happens = np.flatnonzero(block.labels == self.position)
-        return _one_curve(block.proba[self.position], happens, block.weight)
+        values, targets = block.proba[self.position], block.targets
+        if targets is None:
+            happens = np.flatnonzero(block.labels == self.position)
+            return _one_curve(values, happens, block.weight)
+        happens = np.flatnonzero(targets[self.position])
+        return _one_curve(values, happens, block.weight, targets[self.position, happens])
 
 
 @dataclass(frozen=True)
@@ -121,8 +137,12 @@ class PooledCurve:
     def points(self, block: Block) -> CurvePoints:
         """One curve, with k points for each row."""
         k, m = block.proba.shape
-        happens = block.labels.astype(np.intp) * m + np.arange(m)
         weight = None if block.weight is None else np.tile(block.weight, k)
+        if block.targets is not None:
+            shares = block.targets.ravel()
+            happens = np.flatnonzero(shares)
+            return _one_curve(block.proba.ravel(), happens, weight, shares[happens])
+        happens = block.labels.astype(np.intp) * m + np.arange(m)
         return _one_curve(block.proba.ravel(), happens, weight)
 
 
@@ -139,5 +159,10 @@ def check_over(over: Over, label: object, position_of: Callable[[object], int]) 
     return OneClassCurve(position_of(label))
 
 
-def _one_curve(values: FloatArray, happens: IntArray, weight: FloatArray | None) -> CurvePoints:
-    return CurvePoints(values[None], (np.zeros_like(happens), happens), weight)
+def _one_curve(
+    values: FloatArray,
+    happens: IntArray,
+    weight: FloatArray | None,
+    shares: FloatArray | None = None,
+) -> CurvePoints:
+    return CurvePoints(values[None], (np.zeros_like(happens), happens), weight, shares)

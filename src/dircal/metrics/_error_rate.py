@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike
@@ -66,8 +65,8 @@ def _quantity(predictions: Predictions) -> RowMean:
     return RowMean(_misses)
 
 
-def _misses(block: Block) -> npt.NDArray[np.bool_]:
-    return ~block.hits
+def _misses(block: Block) -> npt.NDArray[Any]:
+    return ~block.hits if block.hits.dtype == bool else 1.0 - block.hits
 
 
 publish(

@@ -69,7 +69,7 @@ def _quantity(predictions: Predictions) -> RowMean:
 
 
 def _losses(block: Block) -> FloatArray:
-    return log_losses(block.proba, block.labels)
+    return log_losses(block.proba, block.label_or_mode, block.targets)
 
 
 publish(

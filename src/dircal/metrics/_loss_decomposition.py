@@ -170,7 +170,7 @@ class _Losses:
     loss: str
 
     def __call__(self, block: Block) -> FloatArray:
-        return _LOSSES[self.loss](block.proba, block.labels)
+        return _LOSSES[self.loss](block.proba, block.label_or_mode, block.targets)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._rows import AbstractRows, MeanOf
-from dircal.validation import LabelledScores, check_predictions, show
+from dircal.validation import LabelledScores, check_predictions, refuse_soft_labels, show
 
 __all__ = ["Predictions", "ReadProbabilities"]
 
@@ -103,8 +103,15 @@ class Predictions(AbstractRows[Block]):
 
     @property
     def labels(self) -> IntArray:
-        """Position (n,) of the true class among the sorted ones."""
+        """Position (n,) of the true class among the sorted ones, where there is one."""
+        if self.has_soft_labels:
+            refuse_soft_labels()
         return self.rows.labels
+
+    @property
+    def has_soft_labels(self) -> bool:
+        """Whether rows may have several labels, each with its probability."""
+        return self.given is not None and self.given.targets is not None
 
     @property
     def sample_weight(self) -> FloatArray | None:
@@ -118,7 +125,13 @@ class Predictions(AbstractRows[Block]):
 
     @property
     def y_true(self) -> LabelArray:
-        """True label of each row (n,)."""
+        """True label of each row (n,), or soft ones (n, k), as they were given."""
+        targets = self.rows.targets
+        if targets is not None:
+            in_order: LabelArray = targets[
+                :, np.searchsorted(self.classes, self.rows.column_classes)
+            ]
+            return in_order
         labels: LabelArray = self.classes[self.labels]
         return labels
 

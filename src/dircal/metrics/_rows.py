@@ -52,6 +52,11 @@ class AbstractRows(ABC, Generic[_RowBlock]):
         """Whether rows may differ in weight."""
         return self.source.is_weighted
 
+    @property
+    def has_soft_labels(self) -> bool:
+        """Whether rows may have several labels, each with its probability."""
+        return False
+
     def fold(self, function: Callable[[_RowBlock], _Result]) -> _Result:
         """The sum, by ``+=``, of what ``function`` makes of each block of rows with weight."""
         return self.source.fold(self.on_chunks(function))
@@ -200,7 +205,7 @@ class TableOf(Generic[_AnyBlock]):
     def __call__(self, block: _AnyBlock) -> BinTable:
         points = self.curves.points(block)
         bins = self.rule.make(self.dtype)
-        return tabulate(bins, points.values, points.outcomes, points.weight)
+        return tabulate(bins, points.values, points.outcomes, points.weight, points.shares)
 
 
 @dataclass(frozen=True)

@@ -247,6 +247,10 @@ def _confusion(predictions: Predictions) -> FloatArray:
 
 
 def _confusion_of(k: int, block: Block) -> FloatArray:
+    if block.targets is not None:
+        shares = block.targets if block.weight is None else block.targets * block.weight
+        true = [np.bincount(block.decisions, row, minlength=k) for row in shares]
+        return np.concatenate(true).astype(np.float64)
     index = block.labels.astype(np.intp) * k + block.decisions
     return np.bincount(index, block.weight, minlength=k * k).astype(np.float64)
 

@@ -85,9 +85,9 @@ def check_level(level: float | None) -> None:
 def confidence_curve(
     rows: AbstractRows[Confident], rule: BinRule, level: float | None, name: str
 ) -> Curve:
-    """The curve of the largest probabilities; there is no band with weights."""
+    """The curve of the largest probabilities; there is no band with weights or soft labels."""
     table = rows.table(ConfidenceCurve(), rule)
-    if level is None or rows.is_weighted:
+    if level is None or rows.is_weighted or rows.has_soft_labels:
         return _read_table(table, 0, name)
     [chances] = rows.chances(ConfidenceCurve(), rule)
     return _read_table(table, 0, name, chances, level)
@@ -116,7 +116,7 @@ def curves_of_classes(
     """Curves of the classes at the positions ``chosen``, with bands of these only."""
     table = predictions.table(ClassCurves(), rule)
     pairs = list(zip(chosen, names, strict=True))
-    if level is None or predictions.is_weighted:
+    if level is None or predictions.is_weighted or predictions.has_soft_labels:
         return [_read_table(table, j, name) for j, name in pairs]
     several = predictions.chances(ClassCurves(tuple(chosen)), rule)
     return [

@@ -79,7 +79,8 @@ def check_members(meta: Any) -> None:
 
 def losses_of(fitted: AbstractCalibrator, data: LabelledScores) -> FloatArray:
     """Log-loss (n,) of each row."""
-    return log_losses(fitted._predict_checked(data).T, data.labels)
+    targets = None if data.targets is None else data.targets.T
+    return log_losses(fitted._predict_checked(data).T, data.labels, targets)
 
 
 def mean_of_members(outputs: Iterable[FloatArray]) -> FloatArray:

@@ -134,8 +134,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
         calibrators: list[Any] = []
         for first in range(0, len(data.classes), at_once):
             for pair in self._pairs(data, read, slice(first, first + at_once)):
-                own = (data.labels == len(calibrators)).astype(np.uint8)
-                alone = LabelledScores(pair.T, own, data.sample_weight, _BOTH, _BOTH, None, 2)
+                alone = data.as_two_classes(pair.T, len(calibrators))
                 fitted = clone(self.calibrator)._fit_checked(alone)
                 # They would keep a copy of all scores.
                 fitted._let_go_of_rows()
@@ -217,8 +216,7 @@ def _against_rest(
     for part in row_slices(data.shape):
         block = _columns_of(data, part, read)
         pair[:, part] = _rest_of(scale, block)[chosen], block[chosen]
-    own = (data.labels == chosen).astype(np.uint8)
-    return LabelledScores(pair.T, own, data.sample_weight, _BOTH, _BOTH, None, 2)
+    return data.as_two_classes(pair.T, chosen)
 
 
 def _score_steps(scale: InputScale) -> tuple[AbstractStep, ...]:

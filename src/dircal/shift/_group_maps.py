@@ -68,7 +68,8 @@ def _effects(base: AbstractCalibrator, rows: LabelledScores, starts: Sequence[in
     scores = np.log(np.maximum(base._predict_checked(rows), TINY)).T
     scores = np.ascontiguousarray(scores - scores.mean(axis=0))
     weight = np.ones(len(rows.labels)) if rows.sample_weight is None else rows.sample_weight
-    return fit_random_effects(scores, rows.labels.astype(np.intp), weight, starts)
+    targets = None if rows.targets is None else rows.targets.T
+    return fit_random_effects(scores, rows.labels.astype(np.intp), weight, starts, targets)
 
 
 def _moved(base: CalibrationMap, weights: FloatArray) -> CalibrationMap:

@@ -105,6 +105,7 @@ class GroupedCalibrator(AbstractAdapted):
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | str | None = None,
+        counts: bool = False,
     ) -> Self:
         """Learn the common map, and one for each group.
 
@@ -112,13 +113,15 @@ class GroupedCalibrator(AbstractAdapted):
         ----------
         X : array or data frame of shape (n_samples, n_classes)
             Scores, as for the common map; a data frame may have a column of groups besides.
-        y : array of shape (n_samples,)
-            True labels.
+        y : array of shape (n_samples,) or (n_samples, n_classes)
+            True labels, or soft ones: see `AutoCalibrator.fit`.
         sample_weight : array of shape (n_samples,), optional
             Weights.
         groups : array of shape (n_samples,) or str, optional
             The group of each row, texts or numbers, or the name of the column of `X` with them.
             None fits the common map alone.
+        counts : bool, default=False
+            Whether soft labels that are no integers are counts of annotators.
 
         Returns
         -------
@@ -128,7 +131,7 @@ class GroupedCalibrator(AbstractAdapted):
         scores, of_rows = (X, None) if groups is None else split_groups(X, groups)
         self._groups_of_fit = of_rows
         try:
-            return super().fit(scores, y, sample_weight)
+            return super().fit(scores, y, sample_weight, counts=counts)
         finally:
             del self._groups_of_fit
 

@@ -305,6 +305,7 @@ def _known_from(
     fitted: AbstractCalibrator, data: LabelledScores
 ) -> tuple[FloatArray, float, ConfidenceTable]:
     """Frequencies of the labels, how many there are, and how sure the calibrator is of them."""
+    data = data.with_hard_rows()
     k, weight = len(data.classes), data.sample_weight
     counts = np.bincount(data.labels, weight, k).astype(np.float64)
     # A class that is absent may yet come: half a row, by Jeffreys' prior.

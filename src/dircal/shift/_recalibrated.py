@@ -1,6 +1,7 @@
 """The old map, a correction of it, and a new one, by how well each foretold new labels."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,14 +114,13 @@ class RecalibratedCalibrator(AbstractAdapted):
         fresh = AutoCalibrator(input_scale=self.input_scale)._fit_checked(data)
         # Rows in which all classes but one are masked tell nothing.
         used = data.undecided() if self.input_scale == "logit" else data
-        calibrated = LabelledScores(
-            old._predict_checked(used),
-            used.labels,
-            used.sample_weight,
-            data.classes,
-            data.classes,
-            None,
-            len(data.classes),
+        calibrated = replace(
+            used,
+            matrix=old._predict_checked(used),
+            column_classes=data.classes,
+            feature_names=None,
+            n_features=len(data.classes),
+            picked=None,
         )
         correction = AutoCalibrator()._fit_checked(calibrated)
         correction._let_go_of_rows()

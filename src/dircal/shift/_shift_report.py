@@ -11,7 +11,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.inference import score_test
 from dircal.shift._base import check_fitted_calibrator
 from dircal.shift._findings import Finding, LabelledProba, find_changes
-from dircal.validation import check_fit, check_integer, check_number
+from dircal.validation import check_fit, check_integer, check_number, refuse_soft_labels
 
 __all__ = ["ShiftReport", "shift_report"]
 
@@ -193,6 +193,8 @@ def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> Labelled
         arguments=fitted._arguments,
         order_is_known=True,
     )
+    if data.targets is not None or data.sample_weight is not None:
+        refuse_soft_labels("y")
     return LabelledProba(fitted._predict_checked(data), data.labels.astype(np.intp))
 
 

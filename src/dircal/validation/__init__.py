@@ -10,7 +10,6 @@ from dircal.validation._arguments import (
     check_vector,
 )
 from dircal.validation._arrays import (
-    ROW_SUM_TOLERANCE,
     check_confidence,
     check_fit,
     check_predictions,
@@ -41,7 +40,12 @@ from dircal.validation._names import (
     match_exactly,
     match_names,
 )
-from dircal.validation._numbers import check_integer, check_number, check_option
+from dircal.validation._numbers import (
+    ROW_SUM_TOLERANCE,
+    check_integer,
+    check_number,
+    check_option,
+)
 from dircal.validation._order import order_in_doubt, warn_of_order
 from dircal.validation._partitioned import PartitionedScores
 from dircal.validation._parts import (
@@ -51,6 +55,7 @@ from dircal.validation._parts import (
     agree,
     check_part,
 )
+from dircal.validation._soft_labels import refuse_soft_labels
 from dircal.validation._two_classes import BINARY
 from dircal.validation._weights import check_weight
 
@@ -99,6 +104,7 @@ __all__ = [
     "observed_classes",
     "order_in_doubt",
     "plain_labels_advice",
+    "refuse_soft_labels",
     "show",
     "warn_of_order",
 ]

@@ -25,8 +25,14 @@ from dircal.validation._labels import as_labels, class_indices, observed_classes
 from dircal.validation._lazy import refuse_lazy
 from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
 from dircal.validation._new_rows import columns_of_new_rows
-from dircal.validation._numbers import refuse_dates
+from dircal.validation._numbers import (
+    ROW_SUM_QUIET,
+    ROW_SUM_TOLERANCE,
+    SUM_SLACK,
+    refuse_dates,
+)
 from dircal.validation._order import warn_of_order
+from dircal.validation._soft_labels import as_soft_labels, has_label_columns
 from dircal.validation._two_classes import (
     BINARY,
     as_column,
@@ -47,14 +53,8 @@ __all__ = [
     "worst_row_sum",
 ]
 
-ROW_SUM_TOLERANCE = 1e-2
-"""Rows of probabilities may miss the sum of one by this much: real files do."""
-# 0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth.
-_SUM_SLACK = 1e-9
 # Numbers of seven bits after the first, where float16 has ten.
 _BFLOAT16_EPS = 2.0**-7
-ROW_SUM_QUIET = 1e-4
-"""Beyond this a renormalised sum is worth a warning."""
 
 
 def check_fit(
@@ -66,13 +66,15 @@ def check_fit(
     input_scale: InputScale,
     arguments: Arguments = FITTING,
     order_is_known: bool = False,
+    counts: bool = False,
 ) -> LabelledScores:
     """Scores, labels and weights of a fit, with every column assigned to its class.
 
     With ``arguments`` `BINARY` there are two classes, and one column may stand for both. What a
-    classifier gave that knows its columns is not judged: its ``order_is_known``.
+    classifier gave that knows its columns is not judged: its ``order_is_known``. Soft labels that
+    are no whole numbers are ``counts`` of annotators where that is said.
     """
-    data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments)
+    data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments, counts=counts)
     # First, since columns in another order also mask labels.
     if not order_is_known:
         warn_of_order(data, input_scale, arguments)
@@ -109,28 +111,44 @@ def _check_labelled(
     classes: Iterable[Any] | None,
     input_scale: InputScale,
     arguments: Arguments,
+    *,
+    counts: bool = False,
 ) -> LabelledScores:
     binary = arguments is BINARY
     refuse_lazy(arguments.scores, scores)
     refuse_swapped(scores, labels, arguments)
     inputs, names = as_matrix(as_column(scores) if binary else scores, arguments.scores)
     n_features = inputs.shape[1]
-    given = as_labels(labels, len(inputs), arguments)
-    weight = check_weight(sample_weight, len(inputs))
-    observed = observed_classes(given if weight is None else given[weight > 0])
-    told = (category_order(labels),)
-    if binary:
-        column_classes = classes_of_two(observed, classes, names, n_features, *told)
+    weight, n = check_weight(sample_weight, len(inputs)), len(inputs)
+    if has_label_columns(labels, arguments, counts=counts):
+        soft = as_soft_labels(labels, weight, n, arguments, counts=counts)
+        soft, column_classes = soft.match(names, n_features, classes, arguments)
+        indices, targets = soft.labels, soft.targets
+        weight = check_weight(soft.times(weight), n)
     else:
-        column_classes = classes_of_columns(observed, classes, names, n_features, arguments, *told)
-    sorted_classes = np.sort(column_classes)
+        given = as_labels(labels, n, arguments)
+        observed = observed_classes(given if weight is None else given[weight > 0])
+        told = (category_order(labels),)
+        if binary:
+            column_classes = classes_of_two(observed, classes, names, n_features, *told)
+        else:
+            column_classes = classes_of_columns(
+                observed, classes, names, n_features, arguments, *told
+            )
+        # Rows of weight zero may carry a label that no class has: they count for nothing.
+        indices, targets = class_indices(given, np.sort(column_classes)), None
     if n_features == 1:
         inputs = two_columns(inputs, weight, input_scale)
     check_values(inputs, weight, input_scale, arguments)
-    # Rows of weight zero may carry a label that no class has: they count for nothing.
-    indices = class_indices(given, sorted_classes)
     return LabelledScores(
-        inputs, indices, weight, sorted_classes, column_classes, names, n_features
+        inputs,
+        indices,
+        weight,
+        np.sort(column_classes),
+        column_classes,
+        names,
+        n_features,
+        targets=targets,
     )
 
 
@@ -296,7 +314,7 @@ def worst_row_sum(
         i = int(misses.argmax())
         if misses[i] > farthest:
             farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
-    if farthest > ROW_SUM_TOLERANCE + _SUM_SLACK:
+    if farthest > ROW_SUM_TOLERANCE + SUM_SLACK:
         raise ValueError(
             f"`{name}` must have rows that sum to one; {arguments.row(row)} sums to "
             f"{total:.6g}. {fix}"

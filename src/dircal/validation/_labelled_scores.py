@@ -50,7 +50,8 @@ class LabelledScores(AbstractLabelledRows):
     the rows of it that are meant, None for all, so that folds need no copies. ``column_classes``
     (k,) is the label of each of its columns, ``classes`` the same sorted; ``labels`` (n,) index
     ``classes``; ``feature_names`` are those of a data frame; ``n_features`` is 1 where a single
-    column was given, and k otherwise.
+    column was given, and k otherwise. Where labels are soft, ``targets`` (n, k) say how probable
+    each of the ``classes`` is as the label of a row, and ``labels`` is the most probable one.
     """
 
     matrix: npt.NDArray[Any]
@@ -61,6 +62,7 @@ class LabelledScores(AbstractLabelledRows):
     feature_names: LabelArray | None
     n_features: int
     picked: IntArray | None = None
+    targets: FloatArray | None = None
 
     @property
     def inputs(self) -> npt.NDArray[Any]:
@@ -84,7 +86,36 @@ class LabelledScores(AbstractLabelledRows):
             labels=self.labels[rows],
             sample_weight=None if weight is None else weight[rows],
             picked=rows if self.picked is None else self.picked[rows],
+            targets=None if self.targets is None else self.targets[rows],
         )
+
+    def with_hard_rows(self) -> "LabelledScores":
+        """The same with one label for each row, for what needs it.
+
+        A soft row becomes one for each class that it may be of, with that part of its weight.
+        """
+        if self.targets is None:
+            return self
+        rows, labels = np.nonzero(self.targets)
+        weight = self.targets[rows, labels]
+        if self.sample_weight is not None:
+            weight = weight * self.sample_weight[rows]
+        apart = replace(self, targets=None).take(rows)
+        return replace(apart, labels=labels, sample_weight=weight)
+
+    def as_two_classes(self, pair: FloatArray, chosen: int) -> "LabelledScores":
+        """The same rows as a problem of two classes, the rest and the ``chosen`` one.
+
+        ``pair`` (n, 2) are their scores.
+        """
+        both = np.array([0, 1])
+        if self.targets is None:
+            own, targets = (self.labels == chosen).astype(np.uint8), None
+        else:
+            of_chosen = self.targets[:, chosen]
+            own = (of_chosen > 0.5).astype(np.uint8)
+            targets = np.column_stack([1.0 - of_chosen, of_chosen])
+        return LabelledScores(pair, own, self.sample_weight, both, both, None, 2, targets=targets)
 
     def undecided(self) -> "LabelledScores":
         """Rows of logits in which two classes or more are not masked; all where there are none.
@@ -108,12 +139,14 @@ class LabelledScores(AbstractLabelledRows):
         """These rows and those of others, copied."""
         every = self, *others
         weights = [one.sample_weight for one in every if one.sample_weight is not None]
+        targets = [one.targets for one in every if one.targets is not None]
         return replace(
             self,
             matrix=np.concatenate([one.inputs for one in every]),
             labels=np.concatenate([one.labels for one in every]),
             sample_weight=np.concatenate(weights) if weights else None,
             picked=None,
+            targets=np.concatenate(targets) if targets else None,
         )
 
     def copied(self) -> "LabelledScores":
@@ -122,4 +155,11 @@ class LabelledScores(AbstractLabelledRows):
 
     def source(self, read: Reader) -> ArraySource:
         """The rows as a source of chunks, with ``read`` to make scores of them."""
-        return ArraySource(self.matrix, self.labels, self.sample_weight, read, self.picked)
+        return ArraySource(
+            self.matrix,
+            self.labels,
+            self.sample_weight,
+            read,
+            self.picked,
+            targets=self.targets,
+        )

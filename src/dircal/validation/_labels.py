@@ -10,7 +10,8 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.validation._columns import Arguments
-from dircal.validation._conversion import as_label_array, refuse_masked
+from dircal.validation._conversion import as_array, as_label_array, refuse_masked
+from dircal.validation._two_classes import BINARY
 
 __all__ = [
     "as_labels",
@@ -63,12 +64,20 @@ def refuse_swapped(scores: ArrayLike, labels: ArrayLike, arguments: Arguments) -
     """Raise where labels were passed as the scores, and the scores as the labels."""
     first, second = _shape(scores), _shape(labels)
     if len(first) < 2 and len(second) == 2 and second[1] > 1:
+        if second[1] == 2 and arguments.caller == BINARY.caller and _are_fractions(scores):
+            return
         raise ValueError(
             f"`{arguments.scores}` has shape {first} and `{arguments.labels}` has shape "
             f"{second}: they look swapped. Pass a column of scores for each class as "
             f"`{arguments.scores}` and one label for each row as `{arguments.labels}`. (y should "
             "be a 1d array.)"
         )
+
+
+def _are_fractions(scores: ArrayLike) -> bool:
+    """Whether these are numbers, and not all of them whole: one column for two classes."""
+    values = as_array(scores)
+    return values.dtype.kind == "f" and bool((values != np.floor(values)).any())
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -57,7 +57,13 @@ def check_labels_left(data: LabelledScores, arguments: Arguments) -> None:
     order = np.argsort(data.column_classes)
     for part in row_slices(data.shape):
         block, labels = data.rows(part), data.labels[part]
-        masked = block[np.arange(len(labels)), order[labels]] == -np.inf
+        if data.targets is not None:
+            # Of the classes that are masked the one that is most probable, if any is.
+            of_masked = np.where(block[:, order] == -np.inf, data.targets[part], 0.0)
+            labels = of_masked.argmax(axis=1)
+            masked = of_masked.max(axis=1) > 0.0
+        else:
+            masked = block[np.arange(len(labels)), order[labels]] == -np.inf
         if data.sample_weight is not None:
             masked &= data.sample_weight[part] > 0
         if masked.any():

@@ -8,10 +8,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LARGEST", "check_integer", "check_number", "check_option", "refuse_dates"]
+__all__ = [
+    "LARGEST",
+    "ROW_SUM_QUIET",
+    "ROW_SUM_TOLERANCE",
+    "SUM_SLACK",
+    "check_integer",
+    "check_number",
+    "check_option",
+    "refuse_dates",
+]
 
 LARGEST = 1e100
 """Beyond this products of logits, weights and parameters leave the range of float64."""
+ROW_SUM_TOLERANCE = 1e-2
+"""Rows of probabilities may miss the sum of one by this much: real files do."""
+SUM_SLACK = 1e-9
+"""0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth."""
+ROW_SUM_QUIET = 1e-4
+"""Beyond this a renormalised sum is worth a warning."""
 _OF_TIME = (np.datetime64, np.timedelta64)
 
 

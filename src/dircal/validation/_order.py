@@ -46,4 +46,8 @@ def _better_order(data: LabelledScores, input_scale: InputScale) -> BetterOrder 
     own = column_of_class[data.labels]
     if data.sample_weight is not None:
         own = np.where(data.sample_weight > 0, own, -1)
+    if data.targets is not None:
+        # Rows whose soft labels leave the most probable one open say nothing.
+        most = data.targets.max(axis=1)
+        own = np.where((data.targets == most[:, None]).sum(axis=1) == 1, own, -1)
     return better_order(data.rows, own, data.shape[1], is_probability=input_scale == "probability")

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal._core.data import array_source
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import Chunk, row_slices
+from dircal._core.data.chunks import Chunk, row_slices, survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.data.subsample import spread_rows, subsample_size
@@ -186,3 +186,48 @@ def test_a_survey_is_made_once_and_comes_with_the_first_pass(monkeypatch):
     assert len(folds) == 2
     moved = replace(source, labels=np.roll(labels, 1))
     assert moved.survey.checksum != survey.checksum
+
+
+def soft_chunk(seed=0, k=3, m=40):
+    rng = np.random.default_rng(seed)
+    targets = rng.dirichlet(np.full(k, 0.5), m).T
+    targets[0, ::4] = 0.0
+    targets /= targets.sum(axis=0)
+    labels = targets.argmax(axis=0)
+    return Chunk(rng.normal(size=(k, m)), labels, np.full(m, 1.0 / m), targets=targets)
+
+
+def test_soft_labels_are_means_over_hard_ones():
+    chunk = soft_chunk()
+    hard = chunk.as_hard()
+    assert (hard.weight > 0).all()
+    assert hard.targets is None
+    block = np.exp(chunk.scores)
+    of_hard = Chunk(block, chunk.labels, chunk.weight, targets=chunk.targets).as_hard()
+    assert_allclose(
+        chunk.weight @ chunk.at_targets(block), hard.weight @ of_hard.at_targets(of_hard.scores)
+    )
+    assert_allclose(survey_of(3, chunk).class_weights, survey_of(3, hard).class_weights)
+    chunk.less_targets(block)
+    assert_allclose(block, np.exp(chunk.scores) - chunk.targets)
+    assert_allclose(chunk.label_weight.sum(), 1.0)
+
+
+def test_hard_pieces_are_no_larger_than_the_chunk():
+    chunk = soft_chunk()
+    pieces, whole = list(chunk.hard_pieces()), chunk.as_hard()
+    assert max(len(piece.labels) for piece in pieces) <= len(chunk.labels) < len(whole.labels)
+    assert_array_equal(np.concatenate([piece.labels for piece in pieces]), whole.labels)
+    assert_allclose(np.concatenate([piece.weight for piece in pieces]), whole.weight)
+
+
+def test_a_source_hands_out_soft_labels(make_problem):
+    problem = make_problem(1, n=50, k=3)
+    targets = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    weight = np.arange(50.0) % 3
+    picked = np.arange(50)[::-1]
+    source = ArraySource(
+        problem.proba, problem.y, weight, READ, picked, chunk_rows=7, targets=targets
+    )
+    found = np.concatenate([chunk.targets.T for chunk in chunks_of(Rows(source))])
+    assert_array_equal(found, targets[weight > 0])

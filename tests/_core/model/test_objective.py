@@ -141,3 +141,21 @@ def test_only_unpenalised_columns_have_free_shifts(problem):
     slopes_only = make_objective(problem, Full(K, K), off_diagonal(K, 0.0, 1.0))
     assert len(slopes_only.null_directions()) == K
     assert not make_objective(problem, Full(K, K), off_diagonal(K, 1.0, 1.0)).null_directions()
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_soft_labels_equal_weighted_hard_ones(name, problem):
+    structure, rng = STRUCTURES[name], np.random.default_rng(0)
+    targets = rng.dirichlet(np.ones(K), len(problem.y))
+    rows, labels = np.nonzero(targets)
+    soft = ArraySource(problem.proba, problem.y, None, READ, targets=targets)
+    hard = ArraySource(problem.proba, labels, targets[rows, labels], READ, rows)
+    params = rng.normal(size=structure.n_params)
+    found, expected = (
+        Objective(Likelihood(Rows(source), structure), no_penalty(K)).evaluate_with_hessian(params)
+        for source in (soft, hard)
+    )
+    assert_allclose(found.loss, expected.loss, rtol=1e-12)
+    assert_allclose(found.gradient, expected.gradient, atol=1e-12)
+    assert_allclose(found.hessian, expected.hessian, atol=1e-12)
+    assert_allclose(found.largest_row_loss, expected.largest_row_loss, rtol=1e-12)

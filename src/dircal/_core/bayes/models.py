@@ -29,6 +29,7 @@ from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.slope import ProbableSlope
 from dircal._core.bayes.state import EvidenceState, GroupFit
 from dircal._core.data.chunks import AbstractSums, Chunk
+from dircal._core.data.losses import label_losses
 from dircal._core.data.rows import Rows, View
 from dircal._core.data.simplex import TINY
 from dircal._core.model.objective import forward
@@ -292,9 +293,10 @@ def _judge(
 ) -> JudgedModels:
     """What the identity does to the rows of a chunk, and maps of these parameters in a view."""
     seen = view.of(chunk)
-    first = forward(Scalar(len(chunk.scores)), np.ones(1), chunk)[1]
+    first = label_losses(chunk, *forward(Scalar(len(chunk.scores)), np.ones(1), chunk))
     losses = np.zeros((len(every) + 1, len(first)))
     for i, params in enumerate(every, 1):
-        losses[i] = forward(structure, params, seen)[1] - first
-    weighted = losses * chunk.weight
-    return JudgedModels(float(chunk.weight @ first), weighted.sum(axis=1), weighted @ losses.T)
+        losses[i] = label_losses(seen, *forward(structure, params, seen)) - first
+    weight = chunk.label_weight
+    weighted = losses * weight
+    return JudgedModels(float(weight @ first), weighted.sum(axis=1), weighted @ losses.T)

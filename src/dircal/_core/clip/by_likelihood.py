@@ -205,17 +205,19 @@ class _PairedSums(AbstractSums):
 def _paired_losses(one: TemperatureMap, other: TemperatureMap, chunk: Chunk) -> _PairedSums:
     """Of the losses of two temperature maps."""
     difference = _losses(chunk, one).astype(np.float64) - _losses(chunk, other)
-    return _PairedSums(float(chunk.weight @ difference), float(chunk.weight @ difference**2))
+    weight = chunk.label_weight
+    return _PairedSums(float(weight @ difference), float(weight @ difference**2))
 
 
 def _losses(chunk: Chunk, of: TemperatureMap) -> AnyFloatArray:
-    """Loss (m,) of each row."""
+    """Loss of each label that rows may have, in the order of its weights."""
     logits = of.slope * clipped(chunk.scores, log_of_clip(of.clip))
-    picked = logits[chunk.labels, np.arange(len(chunk.labels))]
+    soft = chunk.targets is not None
+    picked = logits.copy() if soft else logits[chunk.labels, np.arange(len(chunk.labels))]
     top = logits.max(axis=0)
     logits -= top
     losses: AnyFloatArray = np.log(np.exp(logits, out=logits).sum(axis=0)) + (top - picked)
-    return losses
+    return losses.ravel()
 
 
 def _loss_of_wrong_certainty(clip: float, slope: float, n_classes: int) -> float:

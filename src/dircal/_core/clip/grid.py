@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from dircal._core.data.chunks import Chunk, clipped, log_of_clip
+from dircal._core.data.losses import label_losses
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation, evaluation_with_hessian, forward
 from dircal._core.model.structure import Scalar
@@ -93,11 +94,11 @@ def _evaluate(maps: Sequence[TemperatureMap], chunk: Chunk) -> _Sums:
         seen[key] = len(evaluations)
         raised = replace(chunk, scores=clipped(chunk.scores, log_of_clip(each.clip)), memo=None)
         proba, of_rows = forward(structure, np.array([each.slope]), raised)
+        losses.append(label_losses(raised, proba, of_rows))
         evaluations.append(evaluation_with_hessian(structure, raised, proba, of_rows))
-        losses.append(of_rows)
     differences = np.array(losses, dtype=np.float64)
     differences -= differences[0].copy()
-    return _Sums(evaluations, (differences * chunk.weight) @ differences.T)
+    return _Sums(evaluations, (differences * chunk.label_weight) @ differences.T)
 
 
 def _copy(at: Evaluation) -> FloatArray | None:

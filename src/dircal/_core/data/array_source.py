@@ -49,6 +49,8 @@ class ArraySource(AbstractChunkSource):
     weight_of_all : float or None
         Sum of the weights that those of chunks are divided by, where these rows are part of more;
         None stands for their own.
+    targets : array (r, k) or None
+        How probable each class is as the label of a row, where labels are soft.
     """
 
     inputs: npt.NDArray[Any]
@@ -59,6 +61,7 @@ class ArraySource(AbstractChunkSource):
     chunk_rows: int | None = None
     cache_bytes: int | None = None
     weight_of_all: float | None = None
+    targets: FloatArray | None = None
 
     @property
     def n_classes(self) -> int:
@@ -110,6 +113,7 @@ class ArraySource(AbstractChunkSource):
             labels=self.labels[few],
             sample_weight=None if weight is None else weight[few],
             picked=few if self.picked is None else self.picked[few],
+            targets=None if self.targets is None else self.targets[few],
         )
 
     @cached_property
@@ -128,4 +132,13 @@ class ArraySource(AbstractChunkSource):
             if len(labels):
                 total = self.total_weight
                 share = np.full(len(labels), 1.0 / total) if weight is None else weight / total
-                yield Chunk(self.read(inputs), labels, share, start=part.start)
+                targets = None if self.targets is None else self._targets_of(part)
+                yield Chunk(self.read(inputs), labels, share, start=part.start, targets=targets)
+
+    def _targets_of(self, part: slice) -> FloatArray:
+        """Soft labels (k, m) of the rows of a chunk that have weight."""
+        assert self.targets is not None
+        targets = self.targets[part]
+        if self.sample_weight is not None:
+            targets = targets[self.sample_weight[part] > 0]
+        return np.ascontiguousarray(targets.T)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
-from dircal._typing import FloatArray, IntArray
+from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = [
     "AbstractChunkSource",
@@ -95,6 +95,10 @@ def once(memo: Memo | None, slot: str, key: Hashable, make: Callable[[], _T]) ->
 class Chunk:
     """Some of the rows: scores (k, m), labels (m,) and normalised weights (m,).
 
+    Where labels are soft, ``targets`` (k, m) say how probable each class is as the label of a row,
+    and ``labels`` is the most probable one; the targets of a row sum to one. What is linear in the
+    label asks `at_targets` and `less_targets`, which know both kinds.
+
     ``memo`` holds what passes have left here for those that follow; it is None for a chunk that is
     read anew at every pass. ``start`` is the number of the first row, counted from the first of the
     source: what is drawn at random for a row depends on it, and not on how rows are cut. Sources
@@ -106,10 +110,52 @@ class Chunk:
     weight: FloatArray
     memo: Memo | None = field(default=None, repr=False)
     start: int | None = None
+    targets: FloatArray | None = field(default=None, repr=False)
 
     def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
         """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
         return once(self.memo, slot, key, make)
+
+    def at_targets(self, block: AnyFloatArray) -> AnyFloatArray:
+        """What ``block`` (k, m) holds at the label of each row (m,), or its mean over soft ones."""
+        if self.targets is None:
+            return block[self.labels, np.arange(len(self.labels))]
+        found: AnyFloatArray = np.einsum("jm,jm->m", self.targets, block)
+        return found
+
+    def less_targets(self, block: AnyFloatArray) -> None:
+        """Take the one-hot labels, or the soft ones, from ``block`` (k, m), in place."""
+        if self.targets is None:
+            block[self.labels, np.arange(len(self.labels))] -= 1.0
+        else:
+            block -= self.targets
+
+    @property
+    def label_weight(self) -> FloatArray:
+        """Weight of each label that rows may have: one a row (m,), or where soft, k (k m,)."""
+        return self.weight if self.targets is None else (self.targets * self.weight).ravel()
+
+    def as_hard(self) -> "Chunk":
+        """The same with one label for each row.
+
+        A soft row becomes one for each class that it may be of, with that part of its weight.
+        """
+        return self if self.targets is None else self._hard(*np.nonzero(self.targets))
+
+    def hard_pieces(self) -> Iterator["Chunk"]:
+        """The same in pieces that have no more rows than the chunk."""
+        if self.targets is None:
+            yield self
+            return
+        labels, rows = np.nonzero(self.targets)
+        step = len(self.labels)
+        for start in range(0, len(rows), step):
+            yield self._hard(labels[start : start + step], rows[start : start + step])
+
+    def _hard(self, labels: IntArray, rows: IntArray) -> "Chunk":
+        assert self.targets is not None
+        weight = self.weight[rows] * self.targets[labels, rows]
+        return Chunk(self.scores[:, rows], labels, weight)
 
 
 @dataclass
@@ -231,8 +277,13 @@ class Survey(AbstractSums):
 def survey_of(n_classes: int, chunk: Chunk) -> Survey:
     """The survey of a chunk."""
     scores, labels, weight = chunk.scores, chunk.labels, chunk.weight
-    weights = np.bincount(labels, weight, n_classes)[:n_classes].astype(np.float64, copy=False)
-    of_rows = np.arange(1.0, 1.0 + len(scores)) @ scores + labels
+    if chunk.targets is None:
+        weights = np.bincount(labels, weight, n_classes)[:n_classes].astype(np.float64, copy=False)
+        of_labels: AnyFloatArray | IntArray = labels
+    else:
+        weights = chunk.targets @ weight
+        of_labels = np.arange(n_classes) @ chunk.targets
+    of_rows = np.arange(1.0, 1.0 + len(scores)) @ scores + of_labels
     return Survey(span_of(chunk), len(labels), weights, float(of_rows @ weight))
 
 

@@ -158,11 +158,12 @@ def _signed_part(
     """Features of a chunk times the signs of its labels, computed once where chunks are kept."""
 
     def make() -> _Part:
-        found, sign = features(chunk.scores), signed(chunk.labels)
+        hard = chunk.as_hard()
+        found, sign = features(hard.scores), signed(hard.labels)
         found *= sign
         return _Part(
             found.astype(dtype, copy=False),
-            chunk.weight.astype(dtype, copy=False),
+            hard.weight.astype(dtype, copy=False),
             sign.astype(dtype, copy=False),
         )
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractSums, Chunk, Largest
+from dircal._core.data.losses import largest_loss
 from dircal._core.data.rows import Rows
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.penalty import ParameterPenalty, Penalty, spread_and_share
@@ -267,7 +268,7 @@ def forward(
     """Probabilities (k, m) of the map, and the loss (m,) of each row."""
     logits = structure.logits(params, chunk.scores)
     logits -= logits.max(axis=0)
-    picked = logits[chunk.labels, np.arange(len(chunk.labels))]
+    picked = chunk.at_targets(logits)
     proba = np.exp(logits, out=logits)
     total = proba.sum(axis=0)
     proba /= total
@@ -278,10 +279,11 @@ def evaluation_of(
     structure: Structure, chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray
 ) -> Evaluation:
     """What `forward` says of one chunk, summed: loss and gradient; ``proba`` is used up."""
-    proba[chunk.labels, np.arange(len(chunk.labels))] -= 1.0
+    largest = largest_loss(chunk, proba, losses)
+    chunk.less_targets(proba)
     proba *= chunk.weight.astype(proba.dtype, copy=False)
     gradient = structure.adjoint(proba, chunk.scores)
-    return Evaluation(float(chunk.weight @ losses), gradient, float(losses.max()))
+    return Evaluation(float(chunk.weight @ losses), gradient, largest)
 
 
 def _evaluate(structure: Structure, params: FloatArray, chunk: Chunk) -> Evaluation:

@@ -15,7 +15,8 @@ which is the certificate that there is a finite optimum. Rows never come togethe
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import iadd
 from typing import Self
 
 import numpy as np
@@ -194,6 +195,17 @@ class _Margins:
 
 
 def _margins(
+    structure: Structure, direction: FloatArray, largest: FloatArray, n_rows: int, chunk: Chunk
+) -> _Margins:
+    """Margins of all labels that rows may have."""
+    first, *others = (
+        _margins_of_piece(structure, direction, largest, n_rows, piece)
+        for piece in chunk.hard_pieces()
+    )
+    return reduce(iadd, others, first)
+
+
+def _margins_of_piece(
     structure: Structure, direction: FloatArray, largest: FloatArray, n_rows: int, chunk: Chunk
 ) -> _Margins:
     """Margins along ``direction`` (p,), as parts of the most that changes of ``largest`` do."""

@@ -70,6 +70,7 @@ def soft_target_gradient(
 def _soft_target_gradient(
     features: Features, positive: float, negative: float, chunk: Chunk
 ) -> FloatArray:
-    excess = np.where(chunk.labels > 0, 1.0 - positive, -negative) * chunk.weight
-    gradient: FloatArray = features(chunk.scores) @ excess
+    hard = chunk.as_hard()
+    excess = np.where(hard.labels > 0, 1.0 - positive, -negative) * hard.weight
+    gradient: FloatArray = features(hard.scores) @ excess
     return gradient

@@ -114,12 +114,13 @@ class _Structure:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Scores (k, m), labels (m,) and weights (m,) of one group."""
+    """Scores (k, m), labels (m,), weights (m,) and soft labels (k, m), if any, of one group."""
 
     structure: _Structure
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
+    targets: FloatArray | None
 
     @cached_property
     def scale(self) -> float:
@@ -129,7 +130,10 @@ class _Rows:
 
     def loss(self, params: FloatArray) -> float:
         """The summed loss."""
-        picked = self._log_proba(params)[self.labels, np.arange(len(self.labels))]
+        log_proba = self._log_proba(params)
+        if self.targets is not None:
+            return -float(np.vdot(self.targets * self.weight, log_proba))
+        picked = log_proba[self.labels, np.arange(len(self.labels))]
         return -float(self.weight @ picked)
 
     def _log_proba(self, params: FloatArray) -> FloatArray:
@@ -139,8 +143,11 @@ class _Rows:
     def derivatives(self, params: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient (p,) and Hessian (p, p) of the summed loss."""
         proba = np.exp(self._log_proba(params))
-        residual = proba.copy()
-        residual[self.labels, np.arange(len(self.labels))] -= 1.0
+        if self.targets is None:
+            residual = proba.copy()
+            residual[self.labels, np.arange(len(self.labels))] -= 1.0
+        else:
+            residual = proba - self.targets
         gradient = self.structure.pull(residual * self.weight, self.scale * self.scores)
         n_params = len(gradient)
         hessian = np.zeros((n_params, n_params))
@@ -159,16 +166,26 @@ class _Rows:
 
 
 def fit_random_effects(
-    scores: FloatArray, labels: IntArray, weight: FloatArray, starts: Sequence[int]
+    scores: FloatArray,
+    labels: IntArray,
+    weight: FloatArray,
+    starts: Sequence[int],
+    targets: FloatArray | None = None,
 ) -> GroupEffects:
     """Of rows (k, n) that are sorted by group; ``starts`` are the first rows of the groups.
 
-    Scores are log-probabilities less their mean in a row.
+    Scores are log-probabilities less their mean in a row; ``targets`` (k, n) are soft labels.
     """
     structure = _Structure(len(scores))
     ends = [*starts[1:], len(labels)]
     groups = [
-        _Rows(structure, scores[:, a:b], labels[a:b], weight[a:b])
+        _Rows(
+            structure,
+            scores[:, a:b],
+            labels[a:b],
+            weight[a:b],
+            None if targets is None else targets[:, a:b],
+        )
         for a, b in zip(starts, ends, strict=True)
     ]
     kind, mode = structure.kind, structure.mode

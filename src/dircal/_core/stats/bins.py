@@ -212,8 +212,12 @@ def tabulate(
     values: FloatArray,
     outcomes: tuple[IntArray, IntArray],
     weight: FloatArray | None,
+    shares: FloatArray | None = None,
 ) -> BinTable:
-    """Table of ``values`` (c, m), of which those at the indices ``outcomes`` happened."""
+    """Table of ``values`` (c, m), of which those at the indices ``outcomes`` happened.
+
+    ``shares`` are how probably they did; None stands for one.
+    """
     n_curves, n_rows = values.shape
     shape, size = (_LANES, n_curves, bins.n_bins), n_curves * bins.n_bins
     index = bins.index(values)
@@ -223,6 +227,8 @@ def tabulate(
     weights = None if weight is None else np.broadcast_to(weight, values.shape).ravel()
     summed = values if weight is None else values * weight
     weights_of_outcomes = None if weight is None else weight[outcomes[1]]
+    if shares is not None:
+        weights_of_outcomes = shares if weight is None else shares * weight[outcomes[1]]
     sums = (
         np.bincount(cells, weights, minlength=_LANES * size),
         np.bincount(cells, summed.ravel(), minlength=_LANES * size),

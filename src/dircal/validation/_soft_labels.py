@@ -1,0 +1,257 @@
+"""Soft labels: how probable each class is as the label of a row, or how many annotators say so."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
+from dircal.exceptions import RowSumWarning, warn
+from dircal.validation._columns import Arguments, classes_of_columns, refuse_riddles, show
+from dircal.validation._conversion import as_array, as_label_array, refuse_masked
+from dircal.validation._names import match_names
+from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK
+from dircal.validation._two_classes import BINARY, classes_of_two
+
+__all__ = ["SoftLabels", "as_soft_labels", "has_label_columns", "refuse_soft_labels"]
+
+# Rows that miss one by the rounding of their sum are taken as they are, without a copy.
+_SUM_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """Soft labels as given: ``shares`` (n, k) sum to one in each row that has weight.
+
+    ``weight`` (n,) is what a row counts by its annotators, None where every row counts as one;
+    ``names`` (k,) are those of the columns of a data frame.
+    """
+
+    shares: FloatArray
+    weight: FloatArray | None
+    names: LabelArray | None
+
+    def match(
+        self,
+        names: LabelArray | None,
+        n_columns: int,
+        classes: Iterable[Any] | None,
+        arguments: Arguments,
+    ) -> tuple["SoftLabels", LabelArray]:
+        """With columns in the sorted order of the classes, and the label of each score column.
+
+        The columns are in the order of those of the scores, unless names tell another; ``names``
+        are those of the scores.
+        """
+        k = self.shares.shape[1]
+        if n_columns != k and not (n_columns == 1 and k == 2):
+            raise ValueError(
+                f"`{arguments.labels}` has {k} columns, but `{arguments.scores}` has {n_columns}. "
+                "Pass a column of soft labels for each column of scores, in the same order."
+            )
+        told = self.names
+        if told is None and names is not None and n_columns == k:
+            told = names
+        observed = np.arange(k) if told is None else as_label_array(told.tolist())
+        if classes is not None:
+            # What the user says; names of columns need not be labels then.
+            observed = observed[:0]
+        if arguments is BINARY:
+            column_classes = classes_of_two(observed, classes, names, n_columns)
+        else:
+            column_classes = classes_of_columns(observed, classes, names, n_columns, arguments)
+        own = column_classes
+        if n_columns == 1:
+            own = observed if classes is None else as_label_array(list(classes))
+        order = np.argsort(self._by_name(own, arguments))
+        if (order == np.arange(k)).all():
+            return self, column_classes
+        return replace(self, shares=self.shares[:, order]), column_classes
+
+    def _by_name(self, own: LabelArray, arguments: Arguments) -> LabelArray:
+        """The label of each column, by its name where that tells."""
+        if self.names is None:
+            return own
+        matched = match_names(self.names, own)
+        if matched is None:
+            refuse_riddles(self.names, own, replace(arguments, scores=arguments.labels))
+        return own if matched is None else matched
+
+    def times(self, weight: FloatArray | None) -> FloatArray | None:
+        """What rows count by their annotators and by a ``weight`` of their own."""
+        if self.weight is None or weight is None:
+            return weight if self.weight is None else self.weight
+        return self.weight * weight
+
+    @property
+    def labels(self) -> IntArray:
+        """The most probable label of each row (n,), by its place."""
+        found: IntArray = self.shares.argmax(axis=1).astype(
+            np.min_scalar_type(self.shares.shape[1])
+        )
+        return found
+
+    @property
+    def targets(self) -> FloatArray | None:
+        """How probable each class is; None where every row is sure of one: labels say it all."""
+        sure = (self.shares == 0.0) | (self.shares == 1.0)
+        return None if sure.all() else self.shares
+
+
+def has_label_columns(labels: ArrayLike, arguments: Arguments, *, counts: bool) -> bool:
+    """Whether there is a column for each class; there has to be where these are ``counts``."""
+    found = _has_columns(labels)
+    if counts and not found:
+        raise ValueError(
+            f"`counts` is True, but `{arguments.labels}` is one label for each row. Pass a column "
+            "of counts for each class, or leave `counts` out."
+        )
+    return found
+
+
+def _has_columns(labels: ArrayLike) -> bool:
+    if nw.dependencies.is_into_dataframe(labels):
+        return len(nw.from_native(labels, eager_only=True).columns) > 1
+    shape = getattr(labels, "shape", None)
+    if shape is None and isinstance(labels, list | tuple) and len(labels):
+        first = labels[0]
+        if isinstance(first, str | bytes | set | frozenset):
+            return False
+        inner = getattr(first, "shape", None)
+        if inner is None and isinstance(first, list | tuple):
+            inner = (len(first),)
+        # Lists of lists of different lengths are several labels for each row.
+        return (
+            inner is not None
+            and len(inner) == 1
+            and inner[0] > 1
+            and len({len(row) if hasattr(row, "__len__") else 0 for row in labels}) == 1
+        )
+    return shape is not None and len(shape) == 2 and shape[1] > 1
+
+
+def as_soft_labels(
+    labels: ArrayLike,
+    weight: FloatArray | None,
+    n_samples: int,
+    arguments: Arguments,
+    *,
+    counts: bool,
+) -> SoftLabels:
+    """Soft labels (n, k): whole numbers are ``counts`` of annotators, others probabilities.
+
+    Rows of ``weight`` zero may hold anything.
+    """
+    name, names = arguments.labels, None
+    if nw.dependencies.is_into_dataframe(labels):
+        frame = nw.from_native(labels, eager_only=True)
+        given = np.array(list(frame.columns), dtype=object)
+        names = None if given.tolist() == list(range(len(given))) else given
+        labels = frame.to_numpy()
+    refuse_masked(name, labels)
+    table = as_array(labels)
+    if table.dtype.kind not in "fiub":
+        raise ValueError(
+            f"`{name}` has {table.shape[1]} columns of type {table.dtype}; got for example "
+            f"{show(table[0])}. Soft labels are numbers: probabilities, or counts of annotators. "
+            f"Otherwise pass one label for each row. (y should be a 1d array, got an array of "
+            f"shape {table.shape} instead.)"
+        )
+    if len(table) != n_samples:
+        raise ValueError(
+            f"`{name}` has {len(table)} rows, but `{arguments.scores}` has {n_samples}. "
+            "Pass a row of soft labels for each row."
+        )
+    if weight is not None and not weight.all():
+        table = table.copy()
+        table[weight == 0.0] = np.arange(table.shape[1]) == 0
+    bad = ~np.isfinite(table) | (table < 0)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        what = "must not be negative" if np.isfinite(table[i, j]) else "must be finite"
+        raise ValueError(
+            f"`{name}` {what}; {arguments.row(i)}, {arguments.column(j)} is {table[i, j]:.6g}. "
+            "Pass probabilities that sum to one in each row, or counts of annotators; leave out "
+            "rows without either."
+        )
+    sums = table.sum(axis=1, dtype=np.float64)
+    if counts or table.dtype.kind in "iub":
+        return _of_counts(table, sums, names, arguments, counts=counts)
+    return _of_probabilities(table, sums, names, arguments)
+
+
+def _of_counts(
+    table: npt.NDArray[Any],
+    sums: FloatArray,
+    names: LabelArray | None,
+    arguments: Arguments,
+    *,
+    counts: bool,
+) -> SoftLabels:
+    name = arguments.labels
+    off = sums != 1.0
+    if not counts and off.any() and table.max() <= 1:
+        i = int(off.argmax())
+        raise ValueError(
+            f"`{name}` holds only 0 and 1, and {arguments.row(i)} sums to {sums[i]:g}: rows may "
+            f"have several labels (multilabel), or one annotator for some classes. {_SEVERAL} If "
+            f"these are counts of annotators, {_as_counts(arguments)}."
+        )
+    if not sums.any():
+        raise ValueError(f"`{name}` is zero in every row: nobody has said anything. Pass counts.")
+    used = np.where(sums > 0.0, sums, 1.0)
+    shares = table / used[:, None]
+    return SoftLabels(shares, sums if off.any() else None, names)
+
+
+def _of_probabilities(
+    table: npt.NDArray[Any], sums: FloatArray, names: LabelArray | None, arguments: Arguments
+) -> SoftLabels:
+    name = arguments.labels
+    misses = np.abs(sums - 1.0)
+    worst = int(misses.argmax())
+    if misses[worst] > ROW_SUM_TOLERANCE + SUM_SLACK:
+        fix = f"divide each by its sum; if these are counts of annotators, {_as_counts(arguments)}."
+        if table.max() <= 1.0 and np.isin(table, (0.0, 1.0)).all():
+            fix = f"{fix} {_SEVERAL}"
+        raise ValueError(
+            f"`{name}` has {table.shape[1]} columns, which are soft labels, whose rows must sum "
+            f"to one; {arguments.row(worst)} sums to {sums[worst]:.6g}. Pass one label for each "
+            f"row, or rows that sum to one: {fix}"
+        )
+    if misses[worst] > ROW_SUM_QUIET:
+        warn(
+            f"`{name}` has rows that do not sum to one ({arguments.row(worst)} sums to "
+            f"{sums[worst]:.6g}); they were renormalised.",
+            RowSumWarning,
+        )
+    shares = np.asarray(table, dtype=np.float64)
+    if misses[worst] > _SUM_ROUNDING:
+        shares = shares / sums[:, None]
+    return SoftLabels(shares, None, names)
+
+
+_SEVERAL = (
+    "Rows with several labels (multilabel) are several problems of two classes: calibrate each "
+    "label by itself, for example with BetaCalibrator and the column of its probabilities."
+)
+
+
+def _as_counts(arguments: Arguments) -> str:
+    """How to say that numbers are counts."""
+    name = arguments.labels
+    if name == "y":
+        return "pass counts=True, or an array of integers that are not all 0 or 1"
+    return f"pass {name} / {name}.sum(axis=1, keepdims=True) and its row sums as `sample_weight`"
+
+
+def refuse_soft_labels(name: str = "y_true") -> NoReturn:
+    """Raise where one label for each row is needed."""
+    raise ValueError(
+        f"`{name}` holds soft labels, several with their probabilities for a row, but this looks "
+        "at one label for each row. Pass that, for example the most frequent one, "
+        f"`{name}.argmax(axis=1)`; losses and binned errors take soft labels."
+    )
