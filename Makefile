@@ -23,7 +23,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality paper-uci paper-neural networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality paper-uci paper-neural study networks study-networks clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -142,12 +142,18 @@ paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data
 paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, on networks that others have published and our own
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural
 
+study: $(VENV)/.installed-experiments  ## the paper's open question: which networks one temperature calibrates
+	$(ONE_THREAD) $(BIN)/python -m experiments.study
+
 $(VENV)/.installed-networks: $(BIN)/python$(EXE) pyproject.toml constraints.txt
 	$(BIN)/$(PIP) --editable ".[networks]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-experiments
 
 networks: $(VENV)/.installed-networks  ## train our own networks on real pictures, fetched and checked
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural.training
+
+study-networks: $(VENV)/.installed-networks  ## train the small networks of the study, each with one option changed
+	$(ONE_THREAD) $(BIN)/python -m experiments.study.training
 
 clean:  ## remove what the commands made
 	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist

@@ -15,9 +15,12 @@ pytest.importorskip("pooch")
 Image = pytest.importorskip("PIL.Image")
 
 from experiments.neural._networks import read_network  # noqa: E402
-from experiments.neural.training import _pixels  # noqa: E402
+from experiments.neural.training import _make, _pixels  # noqa: E402
+from experiments.neural.training._losses import focal_loss, loss_of_batch  # noqa: E402
+from experiments.neural.training._make import make_networks  # noqa: E402
 from experiments.neural.training._models import convnet, lenet5, mlp, resnet8  # noqa: E402
 from experiments.neural.training._parts import (  # noqa: E402
+    few_of_training,
     half_of_test,
     resplit,
     tenth_of_training,
@@ -25,7 +28,8 @@ from experiments.neural.training._parts import (  # noqa: E402
 from experiments.neural.training._pixels import Pictures, load_pictures  # noqa: E402
 from experiments.neural.training._recipes import RECIPES  # noqa: E402
 from experiments.neural.training._train import save_logits, train  # noqa: E402
-from numpy.testing import assert_array_equal  # noqa: E402
+from numpy.testing import assert_allclose, assert_array_equal  # noqa: E402
+from rich.console import Console  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
 
 
@@ -134,6 +138,13 @@ class TestParts:
             assert_array_equal(np.sort(np.concatenate(parts)), np.arange(60_000))
         assert not np.array_equal(first.tests, second.tests)
 
+    def test_few_pictures_train(self):
+        divided = few_of_training(700, 100, n_trains=200, n_fits=50)
+        assert [len(rows) for rows in (divided.trains, divided.fits)] == [200, 50]
+        assert len(set(divided.trains) | set(divided.fits)) == 250
+        assert max(*divided.trains, *divided.fits) < 600
+        assert_array_equal(divided.tests, np.arange(600, 700))
+
 
 @pytest.mark.parametrize(
     ("model", "shape"),
@@ -194,3 +205,75 @@ class TestTraining:
         assert [epoch.number for epoch in told] == [3]
         for name, value in whole.state_dict().items():
             assert torch.equal(value, again.state_dict()[name]), name
+
+    def test_the_seed_makes_another_network(self, pictures, tmp_path):
+        divided = self.recipe.parts(400, 100)
+        short = replace(self.recipe, epochs=1)
+        one, other = (
+            train(replace(short, seed=seed), pictures, divided, tmp_path / f"{seed}.pt", print)
+            for seed in (0, 1)
+        )
+        assert not torch.equal(next(one.parameters()), next(other.parameters()))
+
+    def test_what_is_there_is_not_made_again(self, pictures, tmp_path, monkeypatch):
+        monkeypatch.setattr(_make, "load_pictures", lambda name, folder: pictures)
+        recipes = {"small": replace(self.recipe, epochs=1)}
+        told = Console(record=True, width=200, quiet=False)
+        for _ in range(2):
+            make_networks(
+                recipes,
+                recipes,
+                cache=tmp_path,
+                networks=tmp_path / "networks",
+                console=told,
+                precision=np.float16,
+            )
+        text = told.export_text()
+        assert text.count("test error") == 1
+        assert "small: there already" in text
+        with np.load(tmp_path / "networks" / "small.npz") as stored:
+            assert stored["test_logits"].dtype == np.float16
+
+
+class TestLosses:
+    recipe = RECIPES["fashion_convnet"]
+    logits = torch.tensor([[2.0, 0.0, -1.0], [0.0, 1.0, 0.5]])
+    y = torch.tensor([0, 2])
+
+    def test_focal_loss_is_its_formula(self):
+        p = torch.softmax(self.logits, dim=1).numpy()[[0, 1], [0, 2]]
+        found = float(focal_loss(self.logits, self.y, 3.0))
+        assert found == pytest.approx(float(np.mean(-((1 - p) ** 3) * np.log(p))), rel=1e-5)
+
+    def test_without_an_exponent_it_is_cross_entropy(self):
+        plain = float(torch.nn.functional.cross_entropy(self.logits, self.y))
+        assert float(focal_loss(self.logits, self.y, 0.0)) == pytest.approx(plain, rel=1e-6)
+        assert float(loss_of_batch(self.recipe, torch.nn.Identity(), self.logits, self.y)) == plain
+
+    def test_smoothed_labels_share_with_all_classes(self):
+        logs = torch.log_softmax(self.logits, dim=1).numpy()
+        targets = np.full((2, 3), 0.1 / 3)
+        targets[[0, 1], [0, 2]] += 0.9
+        recipe = replace(self.recipe, smoothing=0.1)
+        found = float(loss_of_batch(recipe, torch.nn.Identity(), self.logits, self.y))
+        assert found == pytest.approx(float(-(targets * logs).sum(axis=1).mean()), rel=1e-5)
+
+    def test_mixed_pictures_have_mixed_labels(self):
+        """A model that gives back what it sees shows the share and the partners."""
+        seen = []
+
+        def model(x):
+            seen.append(x)
+            return x
+
+        torch.manual_seed(0)
+        found = float(loss_of_batch(replace(self.recipe, mixup=1.0), model, self.logits, self.y))
+        torch.manual_seed(0)
+        share = torch.distributions.Beta(1.0, 1.0).sample()
+        other = torch.randperm(2)
+        mixed = share * self.logits + (1 - share) * self.logits[other]
+        assert_allclose(seen[0], mixed)
+        losses = -torch.log_softmax(mixed, dim=1)
+        rows = torch.arange(2)
+        expected = share * losses[rows, self.y] + (1 - share) * losses[rows, self.y[other]]
+        assert found == pytest.approx(float(expected.mean()), rel=1e-5)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-__all__ = ["Divided", "Parts", "half_of_test", "resplit", "tenth_of_training"]
+__all__ = ["Divided", "Parts", "few_of_training", "half_of_test", "resplit", "tenth_of_training"]
 
 Rows = npt.NDArray[np.intp]
 
@@ -50,3 +50,11 @@ def resplit(n: int, n_test: int, *, seed: int) -> Divided:
     rest, tests = train_test_split(np.arange(n), test_size=n_test, random_state=seed)
     trains, fits = train_test_split(rest, test_size=_VALIDATION, random_state=_SEED)
     return Divided(trains, fits, tests)
+
+
+def few_of_training(n: int, n_test: int, *, n_trains: int, n_fits: int) -> Divided:
+    """So many of the training pictures train, and so many others fit calibrators."""
+    trains, fits = train_test_split(
+        np.arange(n - n_test), train_size=n_trains, test_size=n_fits, random_state=_SEED
+    )
+    return Divided(trains, fits, np.arange(n - n_test, n))

@@ -24,6 +24,15 @@ class Recipe:
     """The largest; it rises to this in the first third of the steps and then falls to nothing."""
     moved: bool = False
     """Whether pictures are shifted by up to four pixels and mirrored while training."""
+    decay: float = 5e-4
+    """The weight decay."""
+    smoothing: float = 0.0
+    """The share of each label that goes to all classes alike."""
+    mixup: float = 0.0
+    """Both parameters of the beta distribution of the shares in which two pictures are mixed."""
+    focal: float = 0.0
+    """The exponent of the focal loss, which with zero is cross entropy."""
+    seed: int = 0
 
 
 # Few epochs: all six together take less than half an hour of one core.

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, pad
+from torch.nn.functional import pad
 
 from experiments._shared.files import write_arrays_compressed, write_whole
 
+from ._losses import loss_of_batch
 from ._parts import Divided
 from ._pixels import Pictures
 from ._recipes import Recipe
@@ -22,7 +23,6 @@ __all__ = ["Epoch", "save_logits", "train"]
 
 _BATCH = 128
 _MOMENTUM = 0.9
-_DECAY = 5e-4
 _SHIFT = 4
 
 
@@ -58,11 +58,11 @@ def train(
     tell: Callable[[Epoch], None],
 ) -> nn.Module:
     """Train, or go on from the checkpoint; the outcome is the same."""
-    torch.manual_seed(0)
+    torch.manual_seed(recipe.seed)
     data = _Data(pictures, divided)
     model = recipe.model()
     optimiser = torch.optim.SGD(
-        model.parameters(), lr=0.1, momentum=_MOMENTUM, nesterov=True, weight_decay=_DECAY
+        model.parameters(), lr=0.1, momentum=_MOMENTUM, nesterov=True, weight_decay=recipe.decay
     )
     trains = torch.from_numpy(divided.trains)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -74,7 +74,7 @@ def train(
     stateful = {"model": model, "optimiser": optimiser, "schedule": schedule}
     for number in range(_resume(checkpoint, stateful), recipe.epochs):
         # A seed for each epoch: a run that was stopped sees the same pictures as one that was not.
-        torch.manual_seed(1000 + number)
+        torch.manual_seed(1000 * (1 + recipe.seed) + number)
         loss = _one_epoch(recipe, model, optimiser, schedule, data, trains)
         _keep(checkpoint, stateful, number + 1)
         tell(Epoch(number + 1, loss))
@@ -90,7 +90,7 @@ def _one_epoch(
         x = data(rows)
         if recipe.moved:
             x = _moved(x)
-        loss = cross_entropy(model(x), data.labels[rows])
+        loss = loss_of_batch(recipe, model, x, data.labels[rows])
         optimiser.zero_grad()
         torch.autograd.backward(loss)
         optimiser.step()
@@ -132,18 +132,24 @@ def _resume(checkpoint: Path, stateful: dict[str, Any]) -> int:
 
 
 def save_logits(
-    model: nn.Module, pictures: Pictures, divided: Divided, npz: Path, pickled: Path
+    model: nn.Module,
+    pictures: Pictures,
+    divided: Divided,
+    npz: Path,
+    pickled: Path,
+    *,
+    precision: Any = np.float32,
 ) -> float:
     """Write logits and labels in both formats; gives the error on the test pictures."""
     data = _Data(pictures, divided)
     model.eval()
-    tests = _outputs(model, data, divided.tests)
+    tests = _outputs(model, data, divided.tests, precision)
     if divided.fits is None:
         write_arrays_compressed(npz, logits=tests[0], labels=tests[1])
         # The form in which networks that others had trained came to the paper.
         content: Any = tests
     else:
-        fits = _outputs(model, data, divided.fits)
+        fits = _outputs(model, data, divided.fits, precision)
         parts = {"val_logits": fits[0], "val_labels": fits[1]}
         write_arrays_compressed(npz, **parts, test_logits=tests[0], test_labels=tests[1])
         content = [(logits, labels[:, None]) for logits, labels in (fits, tests)]
@@ -151,8 +157,8 @@ def save_logits(
     return float((tests[0].argmax(axis=1) != tests[1]).mean())
 
 
-def _outputs(model: nn.Module, data: _Data, rows: Any) -> tuple[Any, Any]:
+def _outputs(model: nn.Module, data: _Data, rows: Any, precision: Any) -> tuple[Any, Any]:
     with torch.inference_mode():
         batches = torch.split(torch.from_numpy(rows), 1000)
         logits = torch.cat([model(data(batch)) for batch in batches])
-    return logits.numpy(), data.labels[torch.from_numpy(rows)].numpy()
+    return logits.numpy().astype(precision), data.labels[torch.from_numpy(rows)].numpy()

@@ -1,0 +1,208 @@
+"""What the page says in sentences, every one made from the numbers."""
+
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from experiments.neural._study import Share
+
+from ._gains import Gain, mean_gain
+from ._networks import BASES, NOT_KNOWN, OPTIONS, attributes_of
+from ._study import MAIN, NEAR, OTHERS, Effect, Group, Study, verdict_of
+
+__all__ = [
+    "FEWEST",
+    "tell_architectures",
+    "tell_bases",
+    "tell_evidence",
+    "tell_groups",
+    "tell_limits",
+    "tell_maps",
+    "tell_options",
+    "tell_sources",
+]
+
+PAPER = "the paper's own"
+_LEVEL = 0.05
+_STRONG = 5.0
+"""Nats: the odds change by 150 to 1, which is called very strong."""
+FEWEST = 3
+"""Sources or trainings without which no interval of their mean is told."""
+
+
+def tell_sources(study: Study) -> list[str]:
+    """How many sources are outside of the temperature family, which, and the paper's own."""
+    gains = study.sources()
+    by_verdict: dict[str, list[str]] = {}
+    for source, gain in gains.items():
+        by_verdict.setdefault(verdict_of(gain), []).append(source)
+    n, found = len(gains), {name: by_verdict.get(name, []) for name in _WORDS}
+    mean = mean_gain([gain.value for gain in gains.values()])
+    told = [
+        f"Over {n} sources with {len(study.of_kind('network'))} networks the curved map has a "
+        f"log-loss that is lower than with one temperature by {mean} in the mean. The interval "
+        f"lies above zero on {Share(len(found['outside']), n)}."
+    ]
+    for name, words in _WORDS.items():
+        if found[name]:
+            told.append(f"{words}: {_with_gains(found[name], gains)}.")
+    own = [source for source in gains if study.recipe_of(source) == PAPER]
+    if own:
+        told.append(f"The paper's own networks: {_with_gains(own, gains)}.")
+    return told
+
+
+_WORDS = {
+    "outside": "Outside of the temperature family, as the interval is above zero",
+    "near": f"Zero is inside of the interval, and more than {100 * NEAR:g} % is not",
+    "open": f"Zero is inside of the interval, and so is more than {100 * NEAR:g} %: not decided",
+    "worse": "The curved map is worse, by more than chance",
+}
+
+
+def _with_gains(sources: Iterable[str], gains: dict[str, Gain]) -> str:
+    return "; ".join(f"{source} {gains[source]}" for source in sources)
+
+
+def tell_maps(study: Study) -> list[str]:
+    """What each map gains in the mean, and what curves add to a matrix."""
+    told = []
+    for map_ in OTHERS:
+        gains = study.sources(map_=map_)
+        if len(gains) < FEWEST:
+            continue
+        outside = sum(verdict_of(gain) == "outside" for gain in gains.values())
+        worse = sum(verdict_of(gain) == "worse" for gain in gains.values())
+        mean = mean_gain([gain.value for gain in gains.values()])
+        told.append(
+            f"{map_.capitalize()}: {mean} in the mean, above zero on "
+            f"{Share(outside, len(gains))}, below on {Share(worse, len(gains))}."
+        )
+    added = study.by_source((study.relative[MAIN] - study.relative["full"]).dropna())
+    if len(added) >= FEWEST:
+        mean = mean_gain(list(added))
+        told.append(f"Curves add {mean} to what the full matrix gains, in the mean over sources.")
+    return told
+
+
+def tell_evidence(study: Study) -> list[str]:
+    """What likelihood ratios and evidence say, network by network."""
+    names = study.of_kind("network").index
+    told = []
+    ratios = study.ratios[study.ratios["network"].isin(names)] if len(study.ratios) else None
+    for smaller, larger in (("temperature", "vector"), ("vector", "full")):
+        if ratios is None:
+            break
+        own = ratios[(ratios["smaller"] == smaller) & (ratios["larger"] == larger)]
+        if len(own):
+            # Bonferroni's correction.
+            rejected = own[own["pvalue"].astype(float) < _LEVEL / len(own)]
+            told.append(
+                f"The likelihood-ratio test of {smaller} within {larger} rejects on "
+                f"{len(rejected)} of {len(own)} networks, each at {_LEVEL:g} / {len(own)} "
+                f"({_kept(own, rejected)})."
+            )
+    factors = study.log_bayes_factors(MAIN)
+    factors = factors[factors.index.isin(names)]
+    if len(factors):
+        strong, against = (factors > _STRONG).sum(), factors[factors < -_STRONG]
+        told.append(
+            f"The evidence for the curved map is above that for one temperature by more than "
+            f"{_STRONG:g} nats on {strong} of {len(factors)} networks, and below by as much on "
+            f"{len(against)}{_listed(against)}; the median of the log Bayes factor is "
+            f"{factors.median():+.1f} nats, its quartiles {factors.quantile(0.25):+.1f} and "
+            f"{factors.quantile(0.75):+.1f}."
+        )
+    return told
+
+
+def _kept(own: pd.DataFrame, rejected: pd.DataFrame) -> str:
+    """On which networks a map is not rejected, with p-values."""
+    kept = own[~own["network"].isin(rejected["network"])]
+    if kept.empty:
+        return "on all"
+    pairs = zip(kept["network"], kept["pvalue"].astype(float), strict=True)
+    return "not on " + ", ".join(f"{name}, p {pvalue:.2g}" for name, pvalue in pairs)
+
+
+def _listed(values: pd.Series) -> str:
+    if values.empty:
+        return ""
+    return f" ({', '.join(f'{name} {value:+.1f}' for name, value in values.items())})"
+
+
+def tell_groups(study: Study, attribute: str) -> Iterator[str]:
+    """The mean gain of groups with sources enough for an interval."""
+    for group in study.groups(attribute):
+        if group.name != NOT_KNOWN and len(group.gains) >= FEWEST:
+            yield f"{group.name}: {_mean(group)}."
+
+
+def _mean(group: Group) -> str:
+    mean = group.mean
+    may_be = ", which may be nothing" if mean.holds_zero else ""
+    return f"{mean} over {len(group.gains)} sources{may_be}"
+
+
+def tell_architectures(study: Study) -> list[str]:
+    """How far apart networks of one source are, with one recipe and several architectures."""
+    told = []
+    for source, own in study.of_kind("network").groupby("source"):
+        if len(own) < FEWEST:
+            continue
+        gains = study.relative.loc[own.index, MAIN]
+        gains.index = [attributes_of(str(name)).architecture for name in gains.index]
+        if gains.index.nunique() < FEWEST:
+            continue
+        low, high = gains.idxmin(), gains.idxmax()
+        told.append(
+            f"{source}: from {_of(study, own, low)} to {_of(study, own, high)}, {len(own)} "
+            "networks."
+        )
+    return told
+
+
+def _of(study: Study, own: pd.DataFrame, architecture: str) -> str:
+    """The extreme of an architecture within a source."""
+    name = next(n for n in own.index if attributes_of(str(n)).architecture == architecture)
+    return f"{study.gain(str(name), MAIN)} ({architecture})"
+
+
+def tell_bases(study: Study) -> list[str]:
+    """What was trained, on how much and for how long."""
+    told = []
+    for network, options in study.trained().items():
+        base = BASES[network]
+        pictures = f"{base.n_pictures:,}".replace(",", " ")
+        told.append(
+            f"{network}: {base.told}, {pictures} of them, {base.epochs} epochs; {len(options)} "
+            "trainings."
+        )
+    return told
+
+
+def tell_options(study: Study) -> list[str]:
+    """What each option of training changes in the gain of the curved map."""
+    order = list(OPTIONS)
+    effects = sorted(study.effects(), key=lambda effect: order.index(effect.option))
+    return [_effect(effect) for effect in effects]
+
+
+def _effect(effect: Effect) -> str:
+    name = OPTIONS[effect.option].capitalize()
+    each = "; ".join(f"{network} {gain}" for network, gain in effect.by_network.items())
+    if len(effect.by_network) < FEWEST:
+        return f"{name} changes the gain by {each}."
+    mean = effect.mean
+    what = "may be nothing" if mean.holds_zero else "is more than chance among these networks"
+    return f"{name} changes the gain by {mean} in the mean, which {what}: {each}."
+
+
+def tell_limits(study: Study) -> str:
+    """Of how many networks the sources do not tell how they were trained."""
+    names = [str(name) for name in study.of_kind("network").index]
+    parts = []
+    for attribute in ("loss", "augmentation", "epochs", "year", "architecture"):
+        lost = sum(getattr(attributes_of(name), attribute) == NOT_KNOWN for name in names)
+        parts.append(f"{attribute} of {lost}")
+    return f"Of {len(names)} networks the sources do not tell: {', '.join(parts)}."

@@ -1,0 +1,63 @@
+"""What is committed of the study: whole, and the page follows from it."""
+
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from experiments.neural._networks import read_network, sha256
+from experiments.study.__main__ import HERE, main
+from experiments.study._files import Results
+from experiments.study._networks import TRAINED, attributes_of
+from experiments.study._study import OTHERS, Study
+
+RESULTS = Results(HERE / "results")
+NETWORKS = sorted((HERE / "networks").glob("*.npz"))
+
+
+def test_the_page_regenerates_unchanged(tmp_path):
+    shutil.copytree(
+        RESULTS.folder, tmp_path, ignore=shutil.ignore_patterns("page.md"), dirs_exist_ok=True
+    )
+    done = CliRunner().invoke(
+        main, ["--stage", "page", "--results", str(tmp_path)], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    assert (tmp_path / "page.md").read_bytes() == (RESULTS.folder / "page.md").read_bytes()
+
+
+def test_every_network_has_all_its_lines():
+    study = Study(RESULTS)
+    for name, about in study.networks.iterrows():
+        lost = {"vector"} if about["n_classes"] == 1000 else set()
+        own = study.comparisons[study.comparisons["network"] == name]
+        assert set(own["map"]) == set(OTHERS) - lost, name
+        assert attributes_of(name).recipe, name
+    assert not study.comparisons.duplicated(["network", "map", "other"]).any()
+
+
+def test_networks_of_a_source_have_one_recipe():
+    study = Study(RESULTS)
+    for source, own in study.of_kind("network").groupby("source"):
+        assert len({attributes_of(name).recipe for name in own.index}) == 1, source
+
+
+def test_sources_are_means_of_their_networks():
+    study = Study(RESULTS)
+    for source, gain in study.sources().items():
+        networks = study.of_kind("network")
+        own = networks.index[networks["source"] == source]
+        assert study.relative.loc[own, "curved"].mean() == pytest.approx(gain.value, abs=2e-5)
+
+
+def test_the_trained_networks_are_those_of_the_tables():
+    trained = Study(RESULTS).of_kind(TRAINED)
+    assert {path.stem: sha256(path) for path in NETWORKS} == dict(trained["sha256"])
+    assert sum(path.stat().st_size for path in NETWORKS) < 6_000_000
+
+
+@pytest.mark.parametrize("path", NETWORKS, ids=lambda path: path.stem)
+def test_trained_networks_are_better_than_chance(path):
+    network = read_network(path)
+    assert (len(network.fit.y), len(network.test.y)) == (5000, 10_000)
+    assert np.mean(network.test.logits.argmax(axis=1) == network.test.y) > 0.25
