@@ -139,7 +139,7 @@ quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifi
 paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci
 
-paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks, on networks that others have published and our own
+paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on networks: three of the paper's, those of others and our own
 	$(ONE_THREAD) $(BIN)/python -m experiments.neural
 
 study: $(VENV)/.installed-experiments  ## the paper's open question: which networks one temperature calibrates

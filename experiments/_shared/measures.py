@@ -32,7 +32,7 @@ class Scores:
         """A measure without chance in it."""
         return function(self.y, proba, classes=np.arange(self.n_classes), **options)
 
-    def pvalue(self, statistic: str, proba: FloatArray, **options: str) -> float:
+    def pvalue(self, statistic: str, proba: FloatArray, **options: str | int) -> float:
         """How often labels that follow the probabilities have a larger error."""
         test = calibration_test(
             self.y,

@@ -51,7 +51,7 @@ def tell_versions(found: Iterable[str]) -> str:
         version, _, commit = own.partition("+")
         commits.setdefault((version, rest), []).append(commit or "unknown")
     return "; ".join(
-        f"{version} ({rest}), commits {', '.join(names)}"
+        f"{version} ({rest}), {'commit' if len(names) == 1 else 'commits'} {', '.join(names)}"
         for (version, rest), names in commits.items()
     )
 

@@ -17,6 +17,7 @@ from ._figures import draw_figures
 from ._files import Cache
 from ._networks import ENDINGS, Entry, default_folders, find_networks
 from ._page import write_page
+from ._published import repeat_published
 from ._results import Results
 from ._run import STAGES, Plan, run
 from ._summary import show_summary
@@ -77,6 +78,8 @@ def main(
             plan = Plan(chosen, cache_, folder, earlier, examples, quick, chosen_stages)
             with joblib.parallel_config(backend="loky", n_jobs=jobs or -1):
                 run(plan, console)
+                if not quick and "collect" in chosen_stages:
+                    repeat_published(cache_, folder, chosen, console)
             keep_confidences(folder, folders)
     if not set(AFTER).intersection(chosen_stages):
         return

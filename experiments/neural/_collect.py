@@ -18,10 +18,12 @@ from ._results import Results
 
 __all__ = ["all_names", "collect"]
 
+_OF_THE_PAPER = ("TempS", "Dir-L2", "Dir-ODIR", "VecS", "MS-ODIR")
 _AGAINST = {
     "MS-ODIR": ("TempS", "VecS", "Dir-ODIR"),
     "MS-ODIR-zero": ("MS-ODIR",),
-    "Bayes": ("TempS", "Dir-ODIR", "MS-ODIR"),
+    "Bayes": _OF_THE_PAPER,
+    "Auto": _OF_THE_PAPER,
 }
 """What a method is compared with beside temperature scaling, row by row."""
 

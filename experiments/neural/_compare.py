@@ -5,26 +5,16 @@ from collections.abc import Callable
 import pandas as pd
 
 from ._claims import claims
-from ._printed import name_by_hash, printed
+from ._defaults import defaults
+from ._paper_names import paper_names
+from ._printed import printed
 from ._results import Results
 from ._study import Study
 from ._tables import as_printed
 from ._targets import targets
+from ._verdicts import Cell, Reruns, judge
 
-__all__ = ["COMPARISONS", "by_measure", "compare", "paper_names"]
-
-UNCONVERGED = {"Dir-L2", "Dir-ODIR", "VecS", "MS-ODIR", "MS-ODIR-zero"}
-"""Methods that print has from Adam, which stops short of the optimum; TempS is from BFGS."""
-OF_ADAM = {10: 2e-3, 100: 1e-2}
-"""How far that may move the log-loss, in either direction, by the number of classes.
-
-An emulation with ten classes says so. With 100 nobody has tried; as log-losses are five times as
-large there, so is what we allow.
-"""
-EXACT = 1e-5
-"""Five digits are printed."""
-OF_BFGS = 5e-5
-"""TempS of print stops after 50 steps, on logits in single precision."""
+__all__ = ["COMPARISONS", "by_measure", "compare"]
 
 
 def compare(results: Results) -> None:
@@ -32,28 +22,10 @@ def compare(results: Results) -> None:
     Study(results).write("compare", COMPARISONS)
 
 
-def paper_names(study: Study) -> dict[str, str]:
-    """Networks that are the paper's own, with its names for them.
-
-    Files whose hash is published are known by it. Three have none: they are known by their name
-    and by their log-loss without calibration, to all printed digits.
-    """
-    losses = printed("scores").query("measure == 'log-loss' and method == 'Uncal'")
-    losses = losses.set_index("network")["value"]
-    ours = study.of("log-loss", "Uncal")
-    found = {}
-    for network, about in study.networks.iterrows():
-        by_hash = name_by_hash(about["sha256"])
-        if by_hash is not None:
-            found[network] = by_hash
-        elif f"{ours.get(network, 0.0):.5f}" == f"{losses.get(network, -1.0):.5f}":
-            found[network] = network
-    return found
-
-
 def against_print(study: Study) -> pd.DataFrame:
-    """Ours beside the printed numbers, for the paper's own networks."""
+    """Every printed number of the paper's own networks, with ours and why they differ."""
     paper = pd.concat([printed("scores"), _first_replications()])
+    again = study.results.read("published.csv")
     lines = []
     for network, name in paper_names(study).items():
         n_classes = study.networks.loc[network, "n_classes"]
@@ -62,13 +34,22 @@ def against_print(study: Study) -> pd.DataFrame:
             if network not in found.index:
                 continue
             ours = as_printed(line.measure, found[network], n_classes)
-            gap = ours - line.value
-            expected = _expected(line.measure, line.method, n_classes)
-            told = "" if expected is None else f"{expected:g}"
-            numbers = [f"{ours:.5f}", line.value, f"{gap:+.5f}", told, _verdict(gap, expected)]
+            cell = Cell(line.measure, line.method, ours, float(line.value))
+            reruns = Reruns.of(again, str(network), line.method, line.measure, n_classes)
+            numbers = [f"{ours:.5f}", f"{cell.printed:.{cell.digits}f}"]
+            numbers += [f"{ours - cell.printed:+.5f}", *_told(reruns), judge(cell, reruns)]
             lines.append([line.table, line.measure, name, line.method, *numbers])
     columns = ["table", "measure", "network", "method", "ours", "printed", "difference"]
-    return pd.DataFrame(lines, columns=[*columns, "expected", "verdict"])
+    return pd.DataFrame(lines, columns=[*columns, "published", "low", "high", "verdict"])
+
+
+def _told(reruns: Reruns | None) -> list[str]:
+    """The published procedure, and where one more run of it would be."""
+    if reruns is None:
+        return ["", "", ""]
+    if len(reruns.values) == 1:
+        return [f"{reruns.published:.5f}", "", ""]
+    return [f"{number:.5f}" for number in (reruns.published, *reruns.interval())]
 
 
 def by_measure(compared: pd.DataFrame) -> pd.DataFrame:
@@ -91,27 +72,9 @@ def _first_replications() -> pd.DataFrame:
     return own[["network", "method"]].assign(**about)
 
 
-def _expected(measure: str, method: str, n_classes: int) -> float | None:
-    """How large a difference may be, where that is known: bins and draws can make it any size."""
-    if method == "Uncal" and measure in ("log-loss", "Brier", "accuracy"):
-        return EXACT
-    if measure != "log-loss":
-        return None
-    if method in UNCONVERGED:
-        return OF_ADAM[10] if n_classes < 100 else OF_ADAM[100]
-    return OF_BFGS
-
-
-def _verdict(difference: float, expected: float | None) -> str:
-    if abs(difference) <= EXACT:
-        return "equal"
-    if expected is None:
-        return ""
-    return "as expected" if abs(difference) <= expected else "more than expected"
-
-
 COMPARISONS: dict[str, Callable[[Study], pd.DataFrame]] = {
     "claims": claims,
     "targets": targets,
     "printed": against_print,
+    "defaults": defaults,
 }

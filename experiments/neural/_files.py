@@ -41,3 +41,7 @@ class Cache:
     def calibrated(self, network: str, method: str) -> Path:
         """Probabilities (m, k) of the test rows, for the examples and for differences."""
         return self.folder / "outcomes" / network / f"{method}.npz"
+
+    def published(self, network: str, method: str, order: int) -> Path:
+        """Measures of the published procedure in one order of rows; its probabilities beside."""
+        return self.folder / "published" / network / f"{method}.{order}.json"

@@ -43,7 +43,9 @@ def tell_best(study: Study) -> list[str]:
                 ahead = f"but Friedman's test finds no difference (p {ranking.pvalue:.2g})"
             lines.append(
                 f"{FAMILIES[family].title}, {measure}: {best} has the best average rank over "
-                f"{ranking.n} sources, {ranking.ranks[best]:.2f}, {ahead}."
+                f"{ranking.n} sources, {ranking.ranks[best]:.2f} (next {ranking.order[1]} "
+                f"{ranking.ranks[ranking.order[1]]:.2f}, critical difference "
+                f"{ranking.difference:.2f}), {ahead}."
             )
     return lines
 

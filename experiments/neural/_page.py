@@ -11,7 +11,6 @@ from experiments._shared.page import markdown, render
 from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
 
 from ._asking import NOT_RUN
-from ._compare import by_measure
 from ._example import matrix_name, words_name
 from ._findings import (
     gains_table,
@@ -24,7 +23,7 @@ from ._findings import (
 )
 from ._methods import GENERAL, METHODS, OURS, PAPER_METHODS
 from ._networks import catalogued, known
-from ._printed import printed
+from ._page_print import print_contents
 from ._results import Results
 from ._study import FAMILIES, Study
 
@@ -41,8 +40,6 @@ _TITLES = {
     "p-cw-ECE": "p-value of classwise-ECE (table S20)",
 }
 _LARGEST = 5
-# Methods with a map, or a candidate for one, that leaves entries without a penalty.
-_WITH_FREE_ENTRIES = ("Dir-ODIR", "MS-ODIR", "VecS", "Auto")
 
 
 def write_page(results: Results, examples: Sequence[str]) -> None:
@@ -61,13 +58,12 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "n_networks": len(study.networks),
         "n_logits": int(study.networks["logits"].sum()),
         "n_sources": study.networks.query("kind == 'network'")["source"].nunique(),
-        "n_paper": compared["printed"]["network"].nunique(),
         "from_catalogue": any(name in study.networks.index for name in catalogued()),
         "draws": tell_draws(study.fits),
         "grids": tell_grids(study),
         "convergence": tell_convergence(study.fits),
         "versions": tell_versions(study.fits["versions"]),
-        "separation_by_steps": _separation_by_steps(study.fits),
+        "stale": _stale(study.fits),
         "n_yes": int((asked["holds"] == "yes").sum()),
         "n_claims": len(asked),
         "n_open": int((claims["numbers"] == NOT_RUN).sum()),
@@ -105,15 +101,14 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "not_run": _not_run(study),
         "failures": _failures(results.read("failures.csv")),
         "claims": markdown(claims),
-        "printed": _against_print(compared["printed"]),
-        "confidences": _confidences(results.read("confidences.csv")),
+        **print_contents(study, compared),
     }
 
 
-def _separation_by_steps(fits: pd.DataFrame) -> list[str]:
-    """Methods with fits of before separation was decided by a certificate."""
-    old = set(fits[made_by(fits["versions"], SEPARATION_BY_STEPS)]["method"])
-    return [method for method in _WITH_FREE_ENTRIES if method in old]
+def _stale(fits: pd.DataFrame) -> list[str]:
+    """Networks with fits of before the last change of our defaults."""
+    old = made_by(fits["versions"], SEPARATION_BY_STEPS)
+    return sorted(set(fits[old]["network"]))
 
 
 def _read_all(results: Results, folder: str) -> dict[str, pd.DataFrame]:
@@ -255,32 +250,3 @@ def _not_run(study: Study) -> list[str]:
 
 def _failures(failures: pd.DataFrame) -> str:
     return "Nothing failed." if failures.empty else markdown(failures)
-
-
-def _against_print(table: pd.DataFrame) -> str:
-    if table.empty:
-        return (
-            "None of the paper's own networks is among these: their files cannot be had here. Give "
-            "them with `--logits DIR`."
-        )
-    losses = table[table["measure"] == "log-loss"].drop(columns=["measure"])
-    return (
-        f"Log-loss, network by network:\n\n{markdown(losses)}\n\nThe other measures; every cell is "
-        f"in `compare/printed.csv`:\n\n{markdown(by_measure(table))}"
-    )
-
-
-def _confidences(table: pd.DataFrame) -> str:
-    if table.empty:
-        return "Not at hand."
-    names = {"error": "accuracy", "conf-ECE": "conf-ECE", "MCE": "MCE"}
-    paper = printed("scores").query("method == 'Uncal'").set_index(["network", "measure"])["value"]
-    lines = []
-    for line in table.to_dict("records"):
-        cells = []
-        for ours, measure in names.items():
-            key = (line["network"], measure)
-            theirs = f" ({float(paper[key]):.5f})" if key in paper.index else ""
-            cells.append(f"{float(line[ours]):.5f}{theirs}")
-        lines.append([line["network"], line["n_test"], *cells])
-    return markdown(pd.DataFrame(lines, columns=["network", "rows", "error %", "conf-ECE", "MCE"]))

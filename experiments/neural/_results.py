@@ -9,6 +9,12 @@ from ._files import Setting
 
 __all__ = ["Results"]
 
+# Last those that say that the others are there.
+_OF_NETWORKS = (
+    *("rows", "choices", "differences", "failures", "published", "defaults"),
+    *("networks", "fits"),
+)
+
 
 @dataclass(frozen=True)
 class Results(AbstractTables):
@@ -29,8 +35,7 @@ class Results(AbstractTables):
 
     def forget(self, network: str) -> None:
         """Drop the lines of a network whose file or setting is another one now."""
-        # Last those that say that the others are there.
-        for name in ("rows", "choices", "differences", "failures", "networks", "fits"):
+        for name in _OF_NETWORKS:
             table = self.read(f"{name}.csv")
             if len(table):
                 self.write(f"{name}.csv", table[table["network"] != network])

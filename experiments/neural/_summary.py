@@ -46,7 +46,7 @@ def show_summary(results: Results, console: Console) -> None:
 def _show_print(compared: pd.DataFrame, console: Console) -> None:
     """Log-losses one by one, of every other measure how far it is from print."""
     losses = compared[compared["measure"] == "log-loss"]
-    columns = ["network", "method", "ours", "printed", "difference", "expected", "verdict"]
+    columns = ["network", "method", "ours", "printed", "difference", "published", "verdict"]
     console.print(_table("Log-loss beside print", columns, losses[columns].astype(str).to_numpy()))
     others = by_measure(compared)
     console.print(_table("Other measures beside print", others.columns, others.to_numpy()))

@@ -17,6 +17,7 @@ from ._data import DATASETS
 from ._methods import LEGACY, METHODS, OURS, PAPER_METHODS
 from ._results import Results
 from ._study import Study
+from ._tables import REACH
 
 __all__ = ["write_page"]
 
@@ -56,7 +57,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
         "repetitions": _repetitions(study),
         "versions": tell_versions(study.rows["versions"]),
-        "separation_by_steps": any(made_by(study.rows["versions"], SEPARATION_BY_STEPS)),
+        "stale": _stale(study.rows),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "far_apart": FAR_APART,
@@ -95,6 +96,12 @@ def _contents(results: Results) -> dict[str, Any]:
     }
 
 
+def _stale(rows: pd.DataFrame) -> list[str]:
+    """Datasets with rows of before the last change of our defaults."""
+    old = made_by(rows["versions"], SEPARATION_BY_STEPS)
+    return sorted(set(rows[old]["dataset"]))
+
+
 def _minutes(seconds: pd.DataFrame, methods: tuple[str, ...]) -> float:
     """Core minutes of the fits of some methods in one repetition."""
     return float(seconds.set_index("method").loc[list(methods), "one_repetition"].sum()) / 60
@@ -126,7 +133,9 @@ def _findings(study: Study) -> list[str]:
         ranking = study.ranking(measure)
         best, group = ranking.order[0], ranking.among_best()
         others = [name for name in ranking.order if name in group and name != best]
-        told = f"{measure}: {best} has the best average rank, {ranking.ranks[best]:.2f}, "
+        told = f"{measure}: {best} has the best average rank, {ranking.ranks[best]:.2f} (next "
+        told += f"{ranking.order[1]} {ranking.ranks[ranking.order[1]]:.2f}, critical difference "
+        told += f"{ranking.difference:.2f}), "
         told += f"not significantly ahead of {_and(others)}" if others else "significantly"
         if best != "DirL2":
             told += f"; DirL2 comes {_ordinal(ranking.order.index('DirL2') + 1)}"
@@ -171,9 +180,19 @@ def _today_ranks(table: pd.DataFrame) -> str:
 
 
 def _today_shares(table: pd.DataFrame) -> str:
-    shares = [name for name in table.columns if " better than " in name]
-    text = table[shares].map(lambda share: f"{share:.0%}")
-    return markdown(pd.concat([table["measure"], text], axis=1))
+    names = [name for name in table.columns if " better than " in name]
+    shares = [name for name in names if not name.startswith(REACH)]
+    text = {
+        name: [_share(*pair) for pair in zip(table[name], table[f"{REACH}{name}"], strict=True)]
+        for name in shares
+    }
+    return markdown(pd.DataFrame({"measure": table["measure"], **text}))
+
+
+def _share(share: float, reach: Any) -> str:
+    """In percent, with what an interval adds to either side; nothing where one cannot be had."""
+    told = f"{100 * float(share):.1f}"
+    return f"{told} %" if reach in ("", "nan") else f"{told} ± {100 * float(reach):.1f} %"
 
 
 def _average_ranks(ranks: pd.DataFrame) -> str:
@@ -243,10 +262,11 @@ def _examples(table: pd.DataFrame) -> str:
 
 
 def _passed(table: pd.DataFrame, by: str) -> str:
-    own = table[table["by"] == by].pivot(index="name", columns="measure", values="share")
-    own = own.loc[[name for name in (*METHODS, *CLASSIFIERS) if name in own.index]]
-    text = own.map(lambda share: f"{share:.1%}").reset_index(names=by)
-    return markdown(text)
+    own = table[table["by"] == by]
+    own = own.assign(text=[_share(*pair) for pair in zip(own["share"], own["reach"], strict=True)])
+    text = own.pivot(index="name", columns="measure", values="text")
+    text = text.loc[[name for name in (*METHODS, *CLASSIFIERS) if name in text.index]]
+    return markdown(text.reset_index(names=by))
 
 
 def _hyperparameters(table: pd.DataFrame) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
+from scipy.stats import sem, t
 
 from experiments._shared.measures import HIGHER_IS_BETTER, MEASURES
 from experiments._shared.ranking import Ranking
@@ -20,6 +22,12 @@ NOT_ALL_CLASSIFIERS = ("libras-movement", "mfeat-karhunen", "shuttle", "yeast")
 """Datasets that the paper's comparison of classifiers leaves out."""
 
 Temperature = Literal["converged", "2019"]
+
+
+def _reach(values: pd.Series) -> float:
+    """Half of an interval of 95 % for a mean over pairs (Student); the datasets are the trials."""
+    means = values.groupby("dataset").mean()
+    return float(t.ppf(0.975, len(means) - 1) * sem(means)) if len(means) > 1 else float("nan")
 
 
 class Study:
@@ -88,11 +96,17 @@ class Study:
 
     def share_better(self, measure: str, method: str, than: str) -> float:
         """Share of pairs on which a method is better than another; equal ones count half."""
+        return float(self._better(measure, method, than).mean())
+
+    def reach_better(self, measure: str, method: str, than: str) -> float:
+        """How far the interval of that share reaches to either side."""
+        return _reach(self._better(measure, method, than))
+
+    def _better(self, measure: str, method: str, than: str) -> pd.Series:
+        """One where a method is better than another, zero where it is worse, half where equal."""
         values = self.means[measure].round(12)
-        gain = values[method] - values[than]
-        if measure not in HIGHER_IS_BETTER:
-            gain = -gain
-        return float((gain > 0).mean() + (gain == 0).mean() / 2)
+        gain = np.sign(values[method] - values[than])
+        return (1.0 + gain if measure in HIGHER_IS_BETTER else 1.0 - gain) / 2.0
 
     def ranking_of_classifiers(self, measure: str) -> Ranking:
         """Ranks of the uncalibrated classifiers over the datasets of the paper's comparison."""
@@ -113,11 +127,18 @@ class Study:
 
     def passed(self, measure: str, by: str) -> pd.Series:
         """Share of passed tests; every pair counts once, however often it was repeated."""
+        return self._passed(measure, by).mean().sort_values(ascending=False)
+
+    def reach_passed(self, measure: str, by: str) -> pd.Series:
+        """How far the intervals of these shares reach to either side."""
+        return self._passed(measure, by).agg(_reach)
+
+    def _passed(self, measure: str, by: str) -> Any:
         rows = self.tests(measure, by)
         share = (rows["value"] > PASS).groupby(
             [rows["dataset"], rows["classifier"], rows["method"]]
         )
-        return share.mean().groupby(by).mean().sort_values(ascending=False)
+        return share.mean().groupby(by)
 
     def chosen(self, method: str) -> pd.Series:
         """How often each hyperparameter was chosen, in the first repetition of every pair."""

@@ -14,10 +14,12 @@ from ._methods import LEGACY, OURS, PAPER_METHODS
 from ._results import Results
 from ._study import Ranking, Study, Temperature
 
-__all__ = ["TABLES", "can_be_ranked", "make_tables", "printed"]
+__all__ = ["REACH", "TABLES", "can_be_ranked", "make_tables", "printed"]
 
 _HYPERPARAMETERS = ("DirL2", "FreqB", "WidB")
 _AGAINST = ("DirL2", "Isot", "Uncal")
+REACH = "reach of "
+"""Before the name of a share: what its interval adds to either side."""
 
 
 def printed(name: str) -> pd.DataFrame:
@@ -154,7 +156,8 @@ def today(study: Study) -> pd.DataFrame:
     for measure in MEASURES:
         ranking = study.ranking_of_all(measure)
         shares = [
-            f"{study.share_better(measure, method, than):.4f}"
+            f"{share(measure, method, than):.4f}"
+            for share in (study.share_better, study.reach_better)
             for method in OURS
             for than in _AGAINST
         ]
@@ -162,7 +165,12 @@ def today(study: Study) -> pd.DataFrame:
         difference = f"{ranking.difference:.4f}"
         lines.append([measure, ranking.n, f"{ranking.pvalue:.3g}", difference, *ranks_, *shares])
     columns = ["measure", "n", "pvalue", "critical_difference", *PAPER_METHODS, *OURS]
-    columns += [f"{method} better than {than}" for method in OURS for than in _AGAINST]
+    columns += [
+        f"{what}{method} better than {than}"
+        for what in ("", REACH)
+        for method in OURS
+        for than in _AGAINST
+    ]
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -178,13 +186,15 @@ def datasets(study: Study) -> pd.DataFrame:
 
 def passed(study: Study) -> pd.DataFrame:
     """Figures 3 and S7, S10 in numbers: shares of tests with a p-value above 0.05."""
-    lines = [
-        [measure, by, name, round(share, 4)]
-        for measure in ("p-conf-ECE", "p-cw-ECE")
-        for by in ("method", "classifier")
-        for name, share in study.passed(measure, by).items()
-    ]
-    return pd.DataFrame(lines, columns=["measure", "by", "name", "share"])
+    lines = []
+    for measure in ("p-conf-ECE", "p-cw-ECE"):
+        for by in ("method", "classifier"):
+            reach = study.reach_passed(measure, by)
+            lines += [
+                [measure, by, name, round(share, 4), f"{reach[name]:.4f}"]
+                for name, share in study.passed(measure, by).items()
+            ]
+    return pd.DataFrame(lines, columns=["measure", "by", "name", "share", "reach"])
 
 
 def hyperparameters(study: Study) -> pd.DataFrame:
