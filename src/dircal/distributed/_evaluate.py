@@ -119,6 +119,7 @@ def evaluate(
     See Also
     --------
     fit : Fit a calibrator on a table in parts.
+    report : A page about a table in parts, with what calibration would change.
 
     Notes
     -----
@@ -127,8 +128,8 @@ def evaluate(
     `dircal.calibration_test` and `dircal.score_test` give for the same rows in one array with the
     same integer ``random_state``: draws belong to the numbers of rows, not to parts. From 100,000
     rows on intervals and the test of the classes come from moments, whose ``source`` says so, in
-    place of draws. The score test, the test of the confidence, and what has more than 3000 sums,
-    such as `smooth_ece` where it is below 0.0027, are always drawn.
+    place of draws. The score test, the test of the confidence, and what has more than 3000 sums are
+    always drawn.
 
     There are no intervals and tests of weighted rows: a weight would say that a row stands for
     several, but not whether these were drawn together or apart.
