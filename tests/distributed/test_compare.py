@@ -59,14 +59,14 @@ def test_it_is_that_of_one_array(n_parts, some, cut, pairs):
 
 def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(some, cut, pairs, monkeypatch):
     monkeypatch.setattr(_trial, "ALL_FOLDS_UP_TO", 1500)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 300)
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
     options = {"measures": WITHOUT_SEARCH, "n_resamples": 100, "random_state": 0}
     found = distributed.compare(TRIED, cut(some, 4), **options)
     whole = compare(TRIED, some[NAMES], some["y"], cv=pairs(len(some), 5, [0]), **options)
     assert_same(found, whole)
-    assert found.n_scored == whole.n_scored == 301
+    assert found.n_scored == whole.n_scored == 300
     assert {row.source for row in found} == {"moments"}
-    assert "With 301 rows the intervals of log_loss, " in repr(found)
+    assert "With 300 rows the intervals of log_loss, " in repr(found)
     all_folds = distributed.compare(TRIED, cut(some, 4), cv=5, **options)
     assert all_folds.n_scored == len(some)
 

@@ -119,6 +119,7 @@ def evaluate(
     See Also
     --------
     fit : Fit a calibrator on a table in parts.
+    report : A page about a table in parts, with what calibration would change.
 
     Notes
     -----
@@ -128,7 +129,7 @@ def evaluate(
     same integer ``random_state``: draws belong to the numbers of rows, not to parts. From 100,000
     rows on intervals, the test of the classes and the score test come from moments, whose
     ``source`` says so, in place of draws. The test of the confidence, and what has more than 3000
-    sums, such as `smooth_ece` where it is below 0.0027, are always drawn.
+    sums, are always drawn.
 
     There are no intervals and tests of weighted rows: a weight would say that a row stands for
     several, but not whether these were drawn together or apart.
