@@ -9,6 +9,7 @@ from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
     common_options,
     cross_fitting_options,
+    label_columns_option,
     predictions_options,
     resampling_options,
 )
@@ -27,6 +28,7 @@ _DEFAULT = "temperature,vector,bayesian,dirichlet,isotonic"
     epilog="Example: dircal compare predictions.csv --label y --calibrators temperature,dirichlet"
 )
 @predictions_options
+@label_columns_option
 @cross_fitting_options
 @resampling_options
 @common_options
@@ -50,7 +52,7 @@ def command(
     table = dircal.compare(
         make_calibrators(calibrators or _DEFAULT, source.scale, rows),
         rows.scores,
-        rows.labels,
+        rows.labels_once,
         cv=folds,
         n_resamples=resamples,
         random_state=seed,

@@ -10,6 +10,7 @@ from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
     common_options,
     cross_fitting_options,
+    label_columns_option,
     output_options,
     predictions_options,
     resampling_options,
@@ -38,6 +39,7 @@ def _refuse_other_endings(output: Path) -> None:
 @click.command(epilog="Example: dircal report predictions.csv --label y -o report.html")
 @partial(predictions_options, format_names=["--input-format"])
 @weights_option
+@label_columns_option
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @click.option(
@@ -77,7 +79,7 @@ def command(
     rows = read_rows(source)
     maps = calibrators and make_calibrators(calibrators, source.scale, rows)
     report = dircal.Report.from_predictions(
-        rows.labels,
+        rows.labels_once,
         rows.scores,
         calibrators=maps,
         classes=rows.classes.tolist(),
