@@ -24,20 +24,30 @@ def summarise_changes(
 ) -> Changes:
     """Decisions ``before`` and ``after`` of rows whose numbers are ``rows``."""
     called, recalled = (one.probabilities.argmax(axis=1) for one in (before, after))
-    right, right_after = called == before.labels, recalled == before.labels
+    # Of soft labels how probably each decision is right, less what both have in common.
+    right, right_after = _right(before, called), _right(before, recalled)
     weight = before.sample_weight
     each = np.ones(before.n_samples) if weight is None else weight
     confusion = ConfusionChangeDisplay.of_predictions(before, after, names)
     return Changes(
         float(each.sum()),
         float(each[called != recalled].sum()),
-        float(each[right_after & ~right].sum()),
-        float(each[right & ~right_after].sum()),
+        float(each @ np.maximum(right_after - right, 0.0)),
+        float(each @ np.maximum(right - right_after, 0.0)),
         tuple(_confusions(confusion, names, -1)),
         tuple(_confusions(confusion, names, +1)),
         tuple(tuple(row) for row in confusion.change.tolist()),
         tuple(_examples(before, after, names, rows)),
     )
+
+
+def _right(predictions: Predictions, called: IntArray) -> FloatArray:
+    """Whether each decision is right, or how probably."""
+    targets = predictions.rows.targets
+    if targets is None:
+        return np.where(called == predictions.labels, 1.0, 0.0)
+    found: FloatArray = targets[np.arange(len(called)), called]
+    return found
 
 
 def _confusions(
@@ -58,7 +68,9 @@ def _examples(
     predicted: Predictions, calibrated: Predictions, names: Sequence[str], rows: IntArray
 ) -> Iterator[Example]:
     """Rows that show what the map does, each another kind of it."""
-    before, after, labels = predicted.probabilities, calibrated.probabilities, predicted.labels
+    before, after = predicted.probabilities, calibrated.probabilities
+    # Of soft labels the most probable one.
+    labels = predicted.rows.labels
     at = np.arange(len(labels))
     gain = after[at, labels] - before[at, labels]
     right, right_after = (one.argmax(axis=1) == labels for one in (before, after))

@@ -17,7 +17,7 @@ def count_copies(predictions: Predictions) -> int:
     """Number of rows that repeat another, scores and label; 0 where labels tell them apart."""
     proba = predictions.probabilities
     doubted = proba.max(axis=1) < _CERTAIN
-    proba, labels = proba[doubted], predictions.labels[doubted]
+    proba, labels = proba[doubted], predictions.rows.labels[doubted]
     if not len(labels):
         return 0
     keys = np.fromiter((hash(row.tobytes()) for row in proba), np.int64, len(proba))

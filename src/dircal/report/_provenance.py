@@ -30,6 +30,8 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     weight = data.sample_weight
     used = data.labels if weight is None else data.labels[weight > 0]
     present = np.bincount(used, minlength=len(names)) > 0
+    if data.targets is not None:
+        present = data.targets.sum(axis=0) > 0.0
     scored = np.bincount(data.labels[task.rows], minlength=len(names))
     better = order_in_doubt(data, task.request.input_scale)
     name_of = dict(zip(data.classes.tolist(), names, strict=True))
@@ -49,6 +51,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
         _hash_labels(task.request.y_true),
         _hash_numbers(data.inputs),
         None if weight is None else _hash_numbers(weight[:, None]),
+        data.targets is not None,
     )
 
 

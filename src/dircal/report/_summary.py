@@ -222,6 +222,7 @@ class DataSummary:
     sha256_labels: str
     sha256_scores: str
     sha256_weights: str | None
+    has_soft_labels: bool = False
 
 
 @dataclass(frozen=True)

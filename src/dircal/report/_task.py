@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,7 @@ def check_request(request: Request) -> Task:
         input_scale=request.input_scale,
         arguments=_ARGUMENTS,
     )
+    data = _once_each(data)
     check_classes(candidates, request.classes, data.classes)
     names = names_of(data.classes, request.class_names)
     used = used_rows(data.sample_weight, len(data.labels))
@@ -97,6 +98,13 @@ def check_request(request: Request) -> Task:
     rows = scored_rows(splits) if splits else used
     named = labels_of_columns is not None
     return Task(request, candidates, data, names, splits, used, rows, seed, named)
+
+
+def _once_each(data: LabelledScores) -> LabelledScores:
+    """Rows that all have as many annotators count once: intervals are of rows."""
+    weight = data.sample_weight
+    alike = data.targets is not None and weight is not None and np.ptp(weight) == 0.0
+    return replace(data, sample_weight=None) if alike else data
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:
