@@ -57,8 +57,8 @@ which no map goes below. Effective weights are {{:.1f}} in the mean.
 _CIFAR = f"""
 ## CIFAR-10H, about 50 annotators a row
 
-Ten classes, {len(CIFAR)} networks; uncalibrated {{:.4f}}, entropy of the annotators {{:.4f}}; effective
-weights {{:.1f}} in the mean.
+Ten classes, {len(CIFAR)} networks; uncalibrated {{:.4f}}, entropy of the annotators {{:.4f}};
+effective weights {{:.1f}} in the mean.
 
 | rows | {" | ".join(HEADINGS)} |
 | --- | {"--- | " * len(HEADINGS)}

@@ -20,7 +20,7 @@ class Evaluation:
 
     classes: LabelArray
     found: Findings
-    score_test: ScoreTest
+    score_test: ScoreTest | None
 
     @property
     def n_samples(self) -> int:
@@ -39,10 +39,14 @@ class Evaluation:
         for name, one in self.found.intervals.items():
             values |= {f"{name}.low": one.low, f"{name}.high": one.high}
         values |= {f"{name}.pvalue": test.pvalue for name, test in self.found.tests.items()}
-        return values | {f"{_SCORE_TEST}.pvalue": self.score_test.pvalue}
+        if self.score_test is not None:
+            values[f"{_SCORE_TEST}.pvalue"] = self.score_test.pvalue
+        return values
 
     def sentences(self) -> list[str]:
         """What the tests say."""
+        if self.score_test is None:
+            return ["Tests of calibration need one label for each row: with soft labels none ran."]
         told = [
             repr(test).partition(": ")[2].removesuffix(">") + "."
             for test in (*self.found.tests.values(), self.score_test)
@@ -69,16 +73,16 @@ class Evaluation:
 
     def document(self) -> dict[str, Any]:
         """Plain data."""
-        named: list[tuple[str, CalibrationTest | ScoreTest]] = [
-            *self.found.tests.items(),
-            (_SCORE_TEST, self.score_test),
-        ]
+        named: list[tuple[str, CalibrationTest | ScoreTest]] = [*self.found.tests.items()]
+        if self.score_test is not None:
+            named.append((_SCORE_TEST, self.score_test))
         tests = {
             name: {"statistic": t.statistic, "pvalue": t.pvalue, "source": t.source}
             for name, t in named
         }
-        pairs = [[*pair, p] for pair, p in self.score_test.pairs.items()]
-        off = [[label, p] for label, p in self.score_test.classes.items()]
+        score = self.score_test
+        pairs = [] if score is None else [[*pair, p] for pair, p in score.pairs.items()]
+        off = [] if score is None else [[label, p] for label, p in score.classes.items()]
         return {
             "rows": self.n_samples,
             "classes": self.classes,
@@ -104,5 +108,4 @@ def evaluate_predictions(
 ) -> Evaluation:
     """Measure and test rows of a file, or of many that are read in parts."""
     found = find_all(predictions, level=LEVEL, n_resamples=n_resamples, seed=seed)
-    assert found.score_test is not None
     return Evaluation(classes, found, found.score_test)

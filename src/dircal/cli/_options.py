@@ -19,6 +19,7 @@ __all__ = [
     "common_options",
     "cross_fitting_options",
     "engine_options",
+    "label_columns_option",
     "map_argument",
     "output_options",
     "predictions_options",
@@ -113,19 +114,28 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         encoding: str | None,
         classes: str | None = None,
         scale: str = "probability",
-        label: str = "",
+        label: str | None = "",
+        label_columns: str | None = None,
         weights: str | None = None,
         unlabelled: str = "refuse",
         **kwargs: Any,
     ) -> Any:
         if kwargs.get("output") is not None:
             check_output(kwargs["output"], force=kwargs["force"], inputs=[predictions])
+        if label is None and label_columns is None:
+            raise click.MissingParameter(param_hint="'--label'", param_type="option")
+        if label and label_columns is not None:
+            raise click.UsageError(
+                "--label and --label-columns exclude each other: one column with the label, or one "
+                "for each class."
+            )
         source = PredictionsFile(
             input_file(click.get_current_context(), predictions, kind),
             columns=columns,
             classes=classes,
             scale=scale,  # type: ignore[arg-type]
-            label=label,
+            label=label or "",
+            label_columns=label_columns,
             weights=weights,
             delimiter=delimiter,
             decimal=decimal,
@@ -186,7 +196,6 @@ def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NA
     """The same for a file that has labels; ``format_names`` say what it is called."""
     label = click.option(
         "--label",
-        required=True,
         metavar="NAME",
         help="Column with the true labels; for NPZ the array, for NPY a second file.",
     )
@@ -211,6 +220,17 @@ def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NA
         help="Leave out rows without a label; otherwise they are an error.",
     )
     return label(classes(scale(unlabelled(source_options(command, format_names=format_names)))))
+
+
+def label_columns_option(command: _F) -> _F:
+    """``--label-columns``, where labels may be soft."""
+    return click.option(
+        "--label-columns",
+        metavar="LIST",
+        help="In place of --label, soft labels: a column for each class with its probability or "
+        "its number of annotators. Names with commas (a,b,c), or a pattern with a star in the "
+        "place of the label ('votes_*'); for NPZ the array, for NPY a second file.",
+    )(command)
 
 
 def engine_options(command: _F) -> _F:

@@ -1,7 +1,7 @@
 """A file of predictions with labels, read whole: what every command but `apply` starts from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +10,13 @@ import numpy.typing as npt
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
+from dircal.cli._label_columns import check_label_columns, read_label_columns
 from dircal.cli._selection import columns_of_classes
 from dircal.cli._source import PredictionsFile, column_called, open_file
 from dircal.cli._unchanged import changed, unchanged
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
+from dircal.inference import effective_annotators
 from dircal.metrics import Predictions
 from dircal.validation import (
     ROW_SUM_TOLERANCE,
@@ -33,8 +35,9 @@ class FileRows:
     """What a file holds.
 
     ``scores`` (n, c) with the names of their ``columns``; ``classes`` are the labels of these, or
-    of both classes where there is one column; ``labels`` (n,), and ``weights`` if there are any;
-    ``is_array`` where the names are no more than numbers of columns.
+    of both classes where there is one column; ``labels`` (n,), or soft ones (n, k) in the order of
+    the classes, and ``weights`` if there are any; ``is_array`` where the names are no more
+    than numbers of columns.
     """
 
     scores: AnyFloatArray
@@ -43,6 +46,32 @@ class FileRows:
     labels: LabelArray
     weights: FloatArray | None
     is_array: bool
+
+    @property
+    def labels_once(self) -> LabelArray:
+        """Labels in which every row counts once, however many annotators it has."""
+        if self.labels.ndim == 1 or self.labels.dtype.kind == "f":
+            return self.labels
+        shares: LabelArray = self.labels / self.labels.sum(axis=1, keepdims=True)
+        return shares
+
+    @property
+    def mean_annotators(self) -> float | None:
+        """Annotators of a row in the mean; None where there are no counts of them."""
+        is_counts = self.labels.ndim == 2 and self.labels.dtype.kind == "i"
+        return float(self.labels.sum(axis=1).mean()) if is_counts else None
+
+    def weighed(self, scale: InputScale) -> "FileRows":
+        """The same with annotators as the rows that they are worth, in the weights."""
+        if self.mean_annotators is None:
+            return self
+        scores, classes = self.scores, self.classes.tolist()
+        if scores.shape[1] == 1:
+            rest = np.zeros_like(scores) if scale == "logit" else 1.0 - scores
+            scores = np.hstack([rest, scores])
+        worth = effective_annotators(scores, self.labels, input_scale=scale, classes=classes)
+        weights = worth if self.weights is None else worth * self.weights
+        return replace(self, labels=self.labels_once, weights=weights)
 
     def predictions(self, scale: InputScale, *, judged: bool = False) -> Predictions:
         """The rows as measures take them: checked probabilities, whatever the scale.
@@ -56,7 +85,7 @@ class FileRows:
             )
         classes = self.classes.tolist()
         data = check_predictions(
-            self.labels,
+            self.labels_once,
             self.scores,
             self.weights,
             classes,
@@ -73,16 +102,24 @@ def read_rows(source: PredictionsFile) -> FileRows:
     """Labels first, since they tell which columns are the scores, then the scores."""
     with unchanged(source.path), open_file(source) as table:
         aside = []
-        is_array = table.score_columns is not None
-        if is_array and source.label.endswith(".npy") and source.label not in table.names:
+        is_array, soft = table.score_columns is not None, None
+        if source.label_columns is not None:
+            soft = read_label_columns(table, source)
+            labels, kept = soft.classes, soft.are_known(source.unlabelled)
+            _refuse_none(kept, table)
+            aside += soft.positions
+        elif is_array and source.label.endswith(".npy") and source.label not in table.names:
             labels, kept = _labels_beside(source, table)
         else:
             aside.append(column_called(table, source.label, "--label"))
             labels, kept = labels_of_column(table, aside[0], source.unlabelled)
+        weighed = []
         if source.weights is not None:
-            aside.append(column_called(table, source.weights, "--weights"))
-        chosen = columns_of_classes(table, source.columns, source.classes, np.unique(labels), aside)
-        columns = chosen.positions + aside[1:]
+            weighed.append(column_called(table, source.weights, "--weights"))
+        known = np.unique(labels) if soft is None else labels
+        aside += weighed
+        chosen = columns_of_classes(table, source.columns, source.classes, known, aside)
+        columns = chosen.positions + weighed
         scores, places = _read_numbers(table, columns, kept, source.scale)
         weights = None
         if source.weights is not None:
@@ -92,6 +129,9 @@ def read_rows(source: PredictionsFile) -> FileRows:
             check_values(scores, weights, source.scale, arguments_of(source, names, places))
         if source.scale == "logit":
             doubt_logits(scores, source, "Leave --scale logit out if they are.")
+        if soft is not None:
+            labels = soft.of_rows(kept, chosen.classes)
+            check_label_columns(labels, source.path, weights)
         if not kept.all():
             n_left = len(kept) - len(labels)
             warn(f"{n_left:,} of {len(kept):,} rows have no label and are left out.", DircalWarning)

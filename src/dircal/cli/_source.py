@@ -29,7 +29,8 @@ __all__ = [
 class PredictionsFile:
     """Where the predictions are, in the words of the command line.
 
-    ``unlabelled`` says what becomes of rows without a label: "refuse" or "skip".
+    ``unlabelled`` says what becomes of rows without a label: "refuse" or "skip". There is either a
+    ``label`` or, with a column for each class, ``label_columns``.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class PredictionsFile:
     encoding: str | None = None
     unlabelled: str = "refuse"
     name: str = ""
+    label_columns: str | None = None
 
     @property
     def shown(self) -> str:
@@ -79,6 +81,9 @@ def check_source(source: PredictionsFile) -> None:
             column_called(table, source.label, "--label")
         if source.weights is not None:
             column_called(table, source.weights, "--weights")
+        if source.label_columns is not None and table.score_columns is None:
+            for name in items_of(source.label_columns) if "*" not in source.label_columns else ():
+                column_called(table, name, "--label-columns")
         if source.columns is not None and table.score_columns is None and "*" not in source.columns:
             for name in items_of(source.columns):
                 column_called(table, name, "--columns")

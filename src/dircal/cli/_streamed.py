@@ -56,6 +56,11 @@ def read_streamed(source: PredictionsFile) -> StreamedTable:
     """Labels first, since they tell which columns are the scores."""
     import pyarrow.parquet as pq
 
+    if source.label_columns is not None:
+        raise ValueError(
+            "--label-columns reads one file whole, but this is read in parts. Pass one file "
+            "without --engine, or --label."
+        )
     files = parquet_files(source.path)
     with open_table(Path(files[0])) as table:
         aside = [column_called(table, source.label, "--label")]

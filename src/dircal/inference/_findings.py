@@ -26,7 +26,7 @@ class Findings:
     """What `find_all` finds, each by the name of its measure or statistic.
 
     Measures that have no interval have none here either; without draws there are no intervals and
-    no tests.
+    no tests, and with soft labels no tests.
     """
 
     n_samples: int
@@ -54,6 +54,10 @@ def find_all(
     sure = [one for one in measures if one.record.interval is not None]
     rows_seed = int(np.random.default_rng(seed).integers(2**63))
     intervals = intervals_of(sure, predictions, level, n_resamples, rows_seed)
+    by_name = {one.measure: one for one in intervals}
+    if predictions.has_soft_labels:
+        # The tests draw one label for each row.
+        return Findings(n, values, by_name, {}, None)
     tests = [
         test_of(predictions, _BINS, n_resamples, np.random.default_rng(seed))
         for test_of in (confidence_test_of, classwise_test_of)
@@ -61,7 +65,7 @@ def find_all(
     return Findings(
         n,
         values,
-        {one.measure: one for one in intervals},
+        by_name,
         {one.measure: one for one in tests},
         score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
     )

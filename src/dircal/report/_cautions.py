@@ -85,6 +85,12 @@ def cautions(methods: Sequence[Method], after: Method, data: DataSummary) -> lis
             "With sample weights there are no intervals, no tests and no ranges by chance: a "
             "weight does not say whether its rows were drawn together or apart."
         )
+    if data.has_soft_labels:
+        found.append(
+            "Labels are soft: a row has several, each with its probability. That a decision is "
+            "right is counted by how probable its class is as the label, and there are no tests "
+            "and no ranges by chance, which need one label for each row."
+        )
     if data.n_scored < _FEW_ROWS:
         what = "the numbers" if data.weight is not None else "intervals and tests"
         found.append(

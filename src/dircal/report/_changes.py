@@ -37,16 +37,20 @@ def summarise_changes(
 
 
 def _decisions(both: tuple[Block, ...]) -> FloatArray:
-    """Weight of all rows, and of those whose decision changes, for the better and the worse."""
+    """Weight of all rows, and of those whose decision changes, for the better and the worse.
+
+    Of soft labels, how much more or less probably the decision is right.
+    """
     old, new = both
-    weight = np.ones(len(old.labels)) if old.weight is None else old.weight
+    weight = np.ones(len(old.decisions)) if old.weight is None else old.weight
+    gain = np.subtract(new.hits, old.hits, dtype=np.float64)
     each = (
-        np.ones(len(weight), dtype=bool),
+        np.ones(len(weight)),
         old.decisions != new.decisions,
-        new.hits & ~old.hits,
-        old.hits & ~new.hits,
+        np.maximum(gain, 0.0),
+        np.maximum(-gain, 0.0),
     )
-    return np.array([weight[one].sum() for one in each])
+    return np.array([weight @ one for one in each])
 
 
 def _confusions(

@@ -54,7 +54,11 @@ def _exchanged(before: Predictions, after: Predictions) -> tuple[FloatArray, Flo
 
 def _exchanged_in(both: tuple[Block, ...]) -> FloatArray:
     old, new = both
-    weight = np.ones(len(old.labels)) if old.weight is None else old.weight
+    weight = np.ones(len(old.decisions)) if old.weight is None else old.weight
+    if old.targets is not None:
+        moved = weight * (old.decisions != new.decisions)
+        k = len(old.proba)
+        return np.stack([np.bincount(one.decisions, moved * one.hits, minlength=k) for one in both])
     each = (old.hits & ~new.hits, new.hits & ~old.hits)
     return np.stack(
         [np.bincount(old.labels, weight * one, minlength=len(old.proba)) for one in each]
@@ -69,7 +73,10 @@ def _sums(predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]
 
 def _sums_of(block: Block) -> FloatArray:
     k, right = len(block.proba), block.hits
-    weight = np.ones(len(block.labels)) if block.weight is None else block.weight
+    weight = np.ones(len(block.decisions)) if block.weight is None else block.weight
+    if block.targets is not None:
+        hits = np.bincount(block.decisions, weight * block.hits, minlength=k)
+        return np.stack([block.targets @ weight, block.proba @ weight, hits])
     count = np.bincount(block.labels, weight, minlength=k)
     hits = np.bincount(block.labels[right], weight[right], minlength=k)
     return np.stack([count, block.proba @ weight, hits])

@@ -60,7 +60,7 @@ class _KeysOf:
     def __call__(self, block: Block) -> _Keys:
         keys = _numbers_of(block.proba)
         kept = (block.confidence < _CERTAIN) & (keys % np.uint64(self.every) == 0)
-        return _Keys([keys[kept]], [np.asarray(block.labels)[kept]])
+        return _Keys([keys[kept]], [np.asarray(block.label_or_mode)[kept]])
 
 
 def _numbers_of(proba: FloatArray) -> npt.NDArray[np.uint64]:

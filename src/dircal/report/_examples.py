@@ -95,9 +95,11 @@ class _Kinds:
 
     def __call__(self, both: tuple[Block, ...]) -> _Best:
         old, new = both
-        at = np.arange(len(old.labels))
-        gain = new.proba[old.labels, at] - old.proba[old.labels, at]
-        right, right_after = old.hits, new.hits
+        # Of soft labels the most probable one.
+        label = old.label_or_mode
+        at = np.arange(len(label))
+        gain = new.proba[label, at] - old.proba[label, at]
+        right, right_after = old.decisions == label, new.decisions == label
         fall = old.confidence - new.confidence
         kinds = (
             (gain, ~right & right_after),
@@ -118,7 +120,11 @@ def _best(old: Block, new: Block, size: FloatArray, fits: npt.NDArray[np.bool_])
     place = (old.start or 0) + i
     # Copies: a view would keep the whole block.
     return _Row(
-        float(size[i]), place, int(old.labels[i]), old.proba[:, i].copy(), new.proba[:, i].copy()
+        float(size[i]),
+        place,
+        int(old.label_or_mode[i]),
+        old.proba[:, i].copy(),
+        new.proba[:, i].copy(),
     )
 
 

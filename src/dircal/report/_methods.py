@@ -28,7 +28,10 @@ __all__ = ["summarise_methods"]
 def summarise_methods(
     predicted: Sequence[Predicted], level: float, n_resamples: int, seed: int, steps: Steps
 ) -> list[Method]:
-    """One for each of the predictions; with weights there are neither intervals nor tests."""
+    """One for each of the predictions.
+
+    With weights there are neither intervals nor tests, with soft labels no tests.
+    """
     weighted = predicted[0].predictions.is_weighted
     several = {one.name: one.predictions for one in predicted}
     measures, rng = default_measures(Table.REPORT), np.random.default_rng(seed)
@@ -40,7 +43,7 @@ def summarise_methods(
     steps.advance()
     steps.begin("testing")
     tests: list[tuple[CalibrationTest, ...]] = [() for _ in predicted]
-    if not weighted:
+    if not weighted and not predicted[0].predictions.has_soft_labels:
         tests = [*both_tests_of([*several.values()], BINS, n_resamples, seed)]
     found = []
     for one, of_one in zip(predicted, tests, strict=True):

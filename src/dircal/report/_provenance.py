@@ -69,14 +69,18 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
         request.input_scale,
         str(dtype),
         *prints,
+        as_they_are.has_soft_labels,
     )
 
 
 def _labels_of(n_classes: int, rows: LabelledScores) -> IntArray:
-    """Rows of positive weight of each class."""
+    """Rows of positive weight that have each class as a label."""
     weight = rows.sample_weight
-    used = rows.labels if weight is None else rows.labels[weight > 0]
-    return np.bincount(used, minlength=n_classes)
+    used = slice(None) if weight is None else weight > 0
+    if rows.targets is not None:
+        counts: IntArray = np.count_nonzero(rows.targets[used], axis=0)
+        return counts
+    return np.bincount(rows.labels[used], minlength=n_classes)
 
 
 def _labels_of_part(n_classes: int, part: Part) -> IntArray:
@@ -84,7 +88,7 @@ def _labels_of_part(n_classes: int, part: Part) -> IntArray:
 
 
 def _labels_of_block(n_classes: int, block: Block) -> IntArray:
-    return np.bincount(block.labels, minlength=n_classes)
+    return np.bincount(block.label_or_mode, minlength=n_classes)
 
 
 def summarise_settings(task: Task, methods: Sequence[Method], chosen: Method) -> Settings:

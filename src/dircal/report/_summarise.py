@@ -57,9 +57,9 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
 
 
 def _find_where(as_they_are: Predicted, task: Task) -> ScoreFinding | None:
-    """Where a map would act; nothing is tested with weights."""
+    """Where a map would act; nothing is tested with weights or soft labels."""
     predictions, n_resamples = as_they_are.predictions, task.request.n_resamples
-    if predictions.is_weighted:
+    if predictions.is_weighted or predictions.has_soft_labels:
         return None
     found = score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(task.seed))
     name_of = dict(zip(predictions.classes.tolist(), task.names, strict=True))

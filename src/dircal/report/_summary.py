@@ -228,6 +228,7 @@ class DataSummary:
     sha256_scores: str
     sha256_weights: str | None
     n_parts: int | None
+    has_soft_labels: bool = False
 
 
 @dataclass(frozen=True)

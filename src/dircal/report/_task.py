@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,7 @@ def _trial_of_arrays(request: Request, classes: Any, is_fitted: bool) -> ArrayTr
         input_scale=request.input_scale,
         arguments=REPORTING,
     )
+    data = _once_each(data)
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
         return ArrayTrial(data, [], used, used)
@@ -133,6 +134,13 @@ def _trial_of_parts(request: Request, classes: Any, is_fitted: bool) -> PartsTri
     assert request.table is not None
     data = request.table.read(classes)
     return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, request.cv)
+
+
+def _once_each(data: LabelledScores) -> LabelledScores:
+    """Rows that all have as many annotators count once: intervals are of rows."""
+    weight = data.sample_weight
+    alike = data.targets is not None and weight is not None and np.ptp(weight) == 0.0
+    return replace(data, sample_weight=None) if alike else data
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:

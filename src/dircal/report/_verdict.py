@@ -122,6 +122,8 @@ def _advice(fault: Fault, effect: Effect, after: Method, worse_off: Sequence[Cla
         )
     if left:
         return f"Use {name}: it makes the probabilities better, although {still} the check."
+    if not after.tests:
+        return f"Use {name}: it makes the probabilities better."
     return f"Use {name}: it makes the probabilities better, and they pass the checks."
 
 

@@ -55,7 +55,7 @@ from dircal.validation._parts import (
     agree,
     check_part,
 )
-from dircal.validation._soft_labels import refuse_soft_labels
+from dircal.validation._soft_labels import check_soft_labels, refuse_soft_labels
 from dircal.validation._two_classes import BINARY
 from dircal.validation._weights import check_weight
 
@@ -89,6 +89,7 @@ __all__ = [
     "check_random_state",
     "check_ranks",
     "check_scores",
+    "check_soft_labels",
     "check_square",
     "check_table",
     "check_values",

@@ -16,7 +16,13 @@ from dircal.validation._names import match_names
 from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK
 from dircal.validation._two_classes import BINARY, classes_of_two
 
-__all__ = ["SoftLabels", "as_soft_labels", "has_label_columns", "refuse_soft_labels"]
+__all__ = [
+    "SoftLabels",
+    "as_soft_labels",
+    "check_soft_labels",
+    "has_label_columns",
+    "refuse_soft_labels",
+]
 
 # Rows that miss one by the rounding of their sum are taken as they are, without a copy.
 _SUM_ROUNDING = 1e-12
@@ -245,7 +251,16 @@ def _as_counts(arguments: Arguments) -> str:
     name = arguments.labels
     if name == "y":
         return "pass counts=True, or an array of integers that are not all 0 or 1"
+    if name.startswith("--"):
+        return "write whole numbers, not all of them 0 or 1"
     return f"pass {name} / {name}.sum(axis=1, keepdims=True) and its row sums as `sample_weight`"
+
+
+def check_soft_labels(
+    labels: npt.NDArray[Any], weight: FloatArray | None, arguments: Arguments
+) -> None:
+    """Refuse what is neither probabilities nor counts."""
+    as_soft_labels(labels, weight, len(labels), arguments, counts=False)
 
 
 def refuse_soft_labels(name: str = "y_true") -> NoReturn:

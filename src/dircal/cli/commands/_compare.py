@@ -11,6 +11,7 @@ from dircal.cli._options import (
     common_options,
     cross_fitting_options,
     engine_options,
+    label_columns_option,
     predictions_options,
     resampling_options,
 )
@@ -29,6 +30,7 @@ _DEFAULT = "temperature,vector,bayesian,dirichlet,isotonic"
     epilog="Example: dircal compare predictions.csv --label y --calibrators temperature,dirichlet"
 )
 @predictions_options
+@label_columns_option
 @cross_fitting_options
 @resampling_options
 @engine_options
@@ -63,7 +65,7 @@ def command(
         table = dircal.compare(
             make_calibrators(names, source.scale, rows),
             rows.scores,
-            rows.labels,
+            rows.labels_once,
             cv=folds or FOLDS,
             classes=rows.classes.tolist(),
             **draws,

@@ -9,6 +9,7 @@ from dircal.cli._gates import Gate, parse_gate
 from dircal.cli._options import (
     common_options,
     engine_options,
+    label_columns_option,
     predictions_options,
     resampling_options,
 )
@@ -29,6 +30,7 @@ _OF_WHAT = (
     epilog='Example: dircal evaluate test.csv --label y --fail-if "classwise_ece > 0.02"'
 )
 @predictions_options
+@label_columns_option
 @click.option(
     "--fail-if",
     "gates",
@@ -71,6 +73,12 @@ def command(
         rows = read_rows(source)
         found = evaluate_predictions(rows.predictions(source.scale), rows.classes, **draws)
     values = found.values()
+    for gate in gates:
+        if gate.name not in values:
+            raise ValueError(
+                f"--fail-if {gate.rule!r} asks for a test, which needs one label for each row; "
+                "with --label-columns there is none. Ask for a measure or an end of its interval."
+            )
     if as_json:
         print_json(_document(source, found, gates))
     else:

@@ -1,7 +1,7 @@
 """``dircal fit``: from a file of predictions with labels to a map."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +11,7 @@ from dircal.cli._calibrators import NAMES, check_name, check_settings, make_cali
 from dircal.cli._options import (
     common_options,
     engine_options,
+    label_columns_option,
     output_options,
     predictions_options,
     weights_option,
@@ -30,6 +31,7 @@ __all__ = ["command"]
 )
 @predictions_options
 @weights_option
+@label_columns_option
 @click.option(
     "--calibrator",
     metavar="NAME",
@@ -90,12 +92,16 @@ def command(
 
 @dataclass(frozen=True)
 class _Told:
-    """What there is to tell: rows, columns and their classes, and losses."""
+    """What there is to tell: rows, columns and their classes, and losses.
+
+    ``annotators`` are those of a row in the mean, and the rows that they count as.
+    """
 
     n_rows: int
     columns: list[str]
     classes: Any
     losses: "_Losses | None"
+    annotators: tuple[float, float] | None = None
 
 
 def _fit_in_memory(
@@ -104,10 +110,14 @@ def _fit_in_memory(
     """Fit on a file that is read whole."""
     from dircal.cli._predictions_file import read_rows
 
-    rows = read_rows(source)
+    counted = read_rows(source)
+    rows = counted.weighed(source.scale)
     fitted, seconds = _fit(source, rows, name, options)
     losses = _losses(source, rows, fitted, seconds)
-    return fitted, _Told(len(rows.labels), rows.columns, rows.classes, losses)
+    told = _Told(len(rows.labels), rows.columns, rows.classes, losses)
+    if counted.mean_annotators is None or rows.weights is None:
+        return fitted, told
+    return fitted, replace(told, annotators=(counted.mean_annotators, float(rows.weights.mean())))
 
 
 def _fit_streamed(
@@ -192,6 +202,9 @@ def _name_of(fitted: Any) -> str:
 def _sentences(told: _Told, fitted: Any, output: Path) -> list[str]:
     n, k, losses = told.n_rows, len(fitted.classes_), told.losses
     lines = [f"{_name_of(fitted)}, fitted on {n:,} rows of {k} classes.", _columns(told)]
+    if told.annotators is not None:
+        many, worth = told.annotators
+        lines.append(f"Soft labels: {many:.3g} annotators a row, who count as {worth:.2g} rows.")
     if losses is not None:
         lines.append(
             f"Log-loss of these rows: {losses.before:.4f} before, {losses.after:.4f} after."
@@ -225,6 +238,8 @@ def _document(rows: _Told, fitted: Any, output: Path) -> dict[str, Any]:
         "classes": fitted.classes_,
         "columns": rows.columns,
         "column_classes": rows.classes[-len(rows.columns) :],
+        "annotators": None if rows.annotators is None else rows.annotators[0],
+        "annotators_count_as": None if rows.annotators is None else rows.annotators[1],
         "log_loss_before": None if losses is None else losses.before,
         "log_loss_after": None if losses is None else losses.after,
         "log_loss_new_rows": None if new is None else new.value,

@@ -12,6 +12,7 @@ from dircal.cli._options import (
     common_options,
     cross_fitting_options,
     engine_options,
+    label_columns_option,
     output_options,
     predictions_options,
     resampling_options,
@@ -41,6 +42,7 @@ def _refuse_other_endings(output: Path) -> None:
 @click.command(epilog="Example: dircal report predictions.csv --label y -o report.html")
 @partial(predictions_options, format_names=["--input-format"])
 @weights_option
+@label_columns_option
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @click.option(
@@ -109,7 +111,7 @@ def _report_in_memory(
 
     rows = read_rows(source)
     report = dircal.Report.from_predictions(
-        rows.labels,
+        rows.labels_once,
         rows.scores,
         calibrators=names and make_calibrators(names, source.scale, rows),
         classes=rows.classes.tolist(),
