@@ -18,7 +18,7 @@ from dircal.metrics import Predictions
 from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
 from dircal.report._summary import DataSummary, Method, Settings
-from dircal.report._task import LEVEL, Task
+from dircal.report._task import LEVEL, Request, Task
 from dircal.validation import order_in_doubt
 
 __all__ = ["summarise_data", "summarise_settings"]
@@ -100,6 +100,8 @@ def _write_code(task: Task, chosen: Method) -> str:
     names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
     imported = ", ".join(sorted(names & {"Report", *calibrators.__all__, *selection.__all__}))
     lines = [f"from dircal import {imported}", ""]
+    if request.costs is not None:
+        lines.insert(1, "from dircal.decide import CostTable")
     weights = ["    sample_weight=sample_weight,"] if weighted else []
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
@@ -117,6 +119,7 @@ def _write_code(task: Task, chosen: Method) -> str:
         *(f"    {key}={value!r}," for key, value in options.items() if value is not None),
         *weights,
         *logits,
+        *_further_arguments(request),
         f"    cv={cv:d}," if isinstance(cv, Integral) else "    cv=...,  # as described above",
         f"    n_resamples={request.n_resamples},",
         f"    random_state={task.seed},",
@@ -131,6 +134,18 @@ def _write_code(task: Task, chosen: Method) -> str:
     else:
         lines += [f"calibrator = {one.code_for(options['classes'])}.fit(y_prob, y_true{also})"]
     return "\n".join([*lines, "calibrated = calibrator.predict_proba(new_y_prob)"])
+
+
+def _further_arguments(request: Request) -> list[str]:
+    """Lines about old rows and costs, where there are any."""
+    lines = []
+    if request.y_old is not None:
+        lines += ["    y_old=y_old,", "    prob_old=prob_old,"]
+    if request.costs is not None:
+        matrix, classes = (one.tolist() for one in (request.costs.matrix, request.costs.classes))
+        told = f"{matrix}, classes={classes}, actions={list(request.costs.actions)}"
+        lines.append(f"    costs=CostTable.from_matrix({told}),")
+    return lines
 
 
 def _hash_labels(y_true: ArrayLike) -> str:

@@ -2,13 +2,14 @@
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, InputScale
+from dircal.decide import CostTable, check_costs
 from dircal.inference import check_drawing
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
@@ -50,11 +51,14 @@ class Request:
     random_state: int | np.random.Generator | None
     title: str
     source: str | None
+    y_old: ArrayLike | None = None
+    prob_old: ArrayLike | None = None
+    costs: CostTable | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The same, checked: calibrators, rows, the folds, and the rows that are scored."""
+    """The same, checked: calibrators, rows, the folds, the rows that are scored, and old rows."""
 
     request: Request
     candidates: list[Candidate]
@@ -65,12 +69,13 @@ class Task:
     rows: npt.NDArray[np.intp]
     seed: int
     columns_were_named: bool
+    old: LabelledScores | None
 
     @property
     def n_steps(self) -> int:
-        """Fits and applications, tests, and four more."""
+        """Fits and applications, tests, and four more; one for old rows."""
         fits = sum(1 if one.is_fitted else len(self.splits) for one in self.candidates)
-        return fits + len(self.candidates) + 5
+        return fits + len(self.candidates) + 5 + (self.old is not None)
 
 
 def check_request(request: Request) -> Task:
@@ -96,7 +101,41 @@ def check_request(request: Request) -> Task:
         splits = make_splits(request.cv, data.labels, used, deal_within_classes)
     rows = scored_rows(splits) if splits else used
     named = labels_of_columns is not None
-    return Task(request, candidates, data, names, splits, used, rows, seed, named)
+    old = _check_old(request, data)
+    if request.costs is not None:
+        _refuse_weights("costs", request)
+        check_costs(request.costs).require_classes(data.classes)
+    return Task(request, candidates, data, names, splits, used, rows, seed, named, old)
+
+
+def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
+    """Old rows of the same columns and classes, where there are any."""
+    if request.y_old is None and request.prob_old is None:
+        return None
+    for name, other in (("y_old", "prob_old"), ("prob_old", "y_old")):
+        if getattr(request, name) is None:
+            raise ValueError(
+                f"`{name}` is None, but `{other}` is given. Pass old rows and their labels, or "
+                "neither."
+            )
+    _refuse_weights("y_old", request)
+    return check_fit(
+        request.prob_old,
+        request.y_old,
+        None,
+        classes=data.column_classes,
+        input_scale=request.input_scale,
+        arguments=replace(_ARGUMENTS, scores="prob_old", labels="y_old"),
+        order_is_known=True,
+    )
+
+
+def _refuse_weights(name: str, request: Request) -> None:
+    if request.sample_weight is not None:
+        raise ValueError(
+            f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
+            "weights there are no tests. Leave one of them out."
+        )
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:

@@ -8,14 +8,16 @@ import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
+    FILE,
     common_options,
+    costs_options,
     cross_fitting_options,
     output_options,
     predictions_options,
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import name_of_output, output_file, print_answer
+from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -41,6 +43,13 @@ def _refuse_other_endings(output: Path) -> None:
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @click.option(
+    "--old",
+    type=FILE,
+    help="A file of older rows with the same columns: the page then tells what has changed since, "
+    "and what to do.",
+)
+@costs_options
+@click.option(
     "--format",
     "form",
     type=click.Choice(["html", "pdf"]),
@@ -55,6 +64,9 @@ def command(
     calibrators: str | None,
     folds: int,
     title: str | None,
+    old: Path | None,
+    costs_file: Path | None,
+    ask: float | None,
     form: str | None,
     resamples: int,
     seed: int,
@@ -68,13 +80,17 @@ def command(
     calibration would change.
     """
     import dircal
+    from dircal.cli._costs_file import table_of_costs
+    from dircal.cli._old_rows import read_new_and_old
     from dircal.cli._predictions_file import read_rows
     from dircal.report import find_browser
 
     form = _check_form(form, output)
     if form == "pdf":
         find_browser()
-    rows = read_rows(source)
+    check_output(output, force=force, inputs=[one for one in (old, costs_file) if one is not None])
+    rows, before = (read_rows(source), None) if old is None else read_new_and_old(source, old)
+    costs = table_of_costs(costs_file, ask, rows.classes)
     maps = calibrators and make_calibrators(calibrators, source.scale, rows)
     report = dircal.Report.from_predictions(
         rows.labels,
@@ -88,6 +104,9 @@ def command(
         random_state=seed,
         title=title,
         source=source.name or source.path.name,
+        y_old=None if before is None else before.labels,
+        prob_old=None if before is None else before.scores,
+        costs=costs,
     )
     with output_file(output, force=force) as temporary:
         if form == "pdf":
