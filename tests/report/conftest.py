@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dircal import BayesianDirichletCalibrator, Report, TemperatureScaling
+from dircal.decide import CostTable
 
 HOSTILE = (
     "<script>document.title = 'hacked'</script>",
@@ -47,6 +48,25 @@ def hostile_report(make_problem):
         class_names=HOSTILE,
         title=HOSTILE[2],
         source=HOSTILE[1],
+        n_resamples=100,
+    )
+
+
+@pytest.fixture(scope="session")
+def report_of_a_shift(make_problem):
+    """Old rows of another kind, costs with a question, and hostile names everywhere."""
+    rows, old = (make_problem(seed, n=500, k=len(HOSTILE)) for seed in (2, 4))
+    actions = [name[::-1] for name in HOSTILE]
+    costs = CostTable.from_matrix(1 - np.eye(len(HOSTILE)), classes=range(8), actions=actions)
+    return Report.from_predictions(
+        rows.y,
+        rows.proba,
+        calibrators=TemperatureScaling(),
+        class_names=HOSTILE,
+        y_old=old.y,
+        prob_old=old.proba,
+        costs=costs.with_question(0.3, name=HOSTILE[0]),
+        cv=2,
         n_resamples=100,
     )
 

@@ -30,10 +30,11 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def pages(report, hostile_report, report_of_many, tmp_path_factory):
+def pages(report, hostile_report, report_of_many, report_of_a_shift, tmp_path_factory):
     """Files of the reports by name."""
     folder = tmp_path_factory.mktemp("pages")
     reports = {"plain": report, "hostile": hostile_report, "many": report_of_many}
+    reports["shift"] = report_of_a_shift
     for name, one in reports.items():
         one.to_html(folder / f"{name}.html")
     return {name: (folder / f"{name}.html").as_uri() for name in reports}
@@ -261,6 +262,8 @@ def test_hostile_names_do_nothing_but_show(visit, hostile):
         ("hostile", DESK, "dark"),
         ("many", PHONE, "dark"),
         ("many", DESK, "light"),
+        ("shift", PHONE, "light"),
+        ("shift", DESK, "dark"),
     ],
 )
 def test_nothing_overflows_and_no_label_overlaps(visit, name, size, scheme):
@@ -293,7 +296,7 @@ OUTSIDE = """() => {
 # Labels of diagrams that touch each other or leave their diagram.
 OVERLAPPING = """() => {
   const found = [];
-  for (const svg of document.querySelectorAll('.diagram')) {
+  for (const svg of document.querySelectorAll('.diagram, .coverage')) {
     if (svg.getClientRects().length === 0) continue;
     const frame = svg.getBoundingClientRect();
     const boxes = [...svg.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()]);

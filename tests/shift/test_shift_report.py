@@ -111,3 +111,13 @@ def test_bad_input(calibrator, old):
         shift_report(calibrator, *old, *old, level=2.0)
     with pytest.raises(ValueError, match="`X` is empty"):
         shift_report(calibrator, *old, np.empty((0, 3)), [])
+
+
+def test_what_was_wrong_before_is_no_shift():
+    """Probabilities that are as far off as they were have not shifted."""
+    before, after = (world([0.4, 0.4, 0.2], 3000, seed) for seed in (5, 6))
+    as_they_are = IdentityCalibrator().fit(*before)
+    report = shift_report(as_they_are, *before, *after)
+    assert report.pvalues["calibration"] < 0.01
+    assert report.pvalues["calibration_before"] < 0.01
+    assert report.kind == "none"

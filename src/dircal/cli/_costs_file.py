@@ -13,7 +13,7 @@ from dircal._typing import LabelArray
 from dircal.decide import CostTable
 from dircal.validation import label_text
 
-__all__ = ["CostsFile", "read_costs"]
+__all__ = ["CostsFile", "read_costs", "table_of_costs"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,16 @@ class CostsFile:
                 "Write a line for each class."
             )
         return CostTable.from_mapping({label: self.costs[text] for text, label in by_text.items()})
+
+
+def table_of_costs(path: Path | None, ask: float | None, classes: LabelArray) -> CostTable | None:
+    """What two options say of these classes; None without them."""
+    if path is None:
+        if ask is not None:
+            raise ValueError("--ask belongs to --costs, which says what the other actions cost.")
+        return None
+    costs = read_costs(path).table(np.sort(classes))
+    return costs if ask is None else costs.with_question(ask)
 
 
 def read_costs(path: Path) -> CostsFile:

@@ -61,7 +61,8 @@ class Evaluation:
         tests = self.found.tests.items()
         tested = [f"the test of {name}" for name, one in tests if one.source == "moments"]
         drawn += [f"the test of {name}" for name, one in tests if one.source == "draws"]
-        (drawn if self.score_test.source == "draws" else tested).append("the score test")
+        if self.score_test is not None:
+            (drawn if self.score_test.source == "draws" else tested).append("the score test")
         if not by_moments and not tested:
             return ""
         moments = [*([f"intervals of {', '.join(by_moments)}"] if by_moments else []), *tested]

@@ -15,8 +15,12 @@ from dircal.cli._source import PredictionsFile, check_exists, check_source
 from dircal.cli._standard_input import input_file
 
 __all__ = [
+    "COSTS_HELP",
+    "FILE",
     "FOLDS",
+    "ask_option",
     "common_options",
+    "costs_options",
     "cross_fitting_options",
     "engine_options",
     "label_columns_option",
@@ -33,6 +37,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
 FOLDS = 5
 """Where nobody says how many."""
+COSTS_HELP = (
+    "What each action costs in each class: CSV with a line for each class and a column for each "
+    'action, or JSON as {"class": {"action": cost}}.'
+)
 _FORMAT_NAMES = ("--format", "--input-format")
 
 
@@ -247,6 +255,19 @@ def engine_options(command: _F) -> _F:
         help="Scheduler of the cluster, such as tcp://host:8786; without it one is started here.",
     )
     return engine(scheduler(command))
+
+
+def costs_options(command: _F) -> _F:
+    """``--costs`` and ``--ask``: what actions cost, and a question among them."""
+    costs = click.option("--costs", "costs_file", type=FILE, help=COSTS_HELP)
+    return costs(ask_option(command))
+
+
+def ask_option(command: _F) -> _F:
+    """``--ask``, one more action."""
+    return click.option(
+        "--ask", type=float, help="One more action, 'ask', which costs so much in any class."
+    )(command)
 
 
 def weights_option(command: _F) -> _F:

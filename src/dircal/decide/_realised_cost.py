@@ -7,10 +7,10 @@ from typing import Any
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
-from dircal.decide._rows import check_costs, rows_of_costs
+from dircal.decide._rows import LabelledRows, check_costs, rows_of_costs
 from dircal.validation import check_number
 
-__all__ = ["RealisedCost", "realised_cost"]
+__all__ = ["RealisedCost", "realised_cost", "realised_cost_of"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,13 @@ def realised_cost(
     <RealisedCost: 0.17... a row on 1,000 rows, 95 %: ...; foretold 0.19..., no evidence ...>
     """
     check_number("level", level, above=0.0, below=1.0)
-    rows = rows_of_costs(y_true, y_prob, check_costs(costs), classes)
+    return realised_cost_of(
+        rows_of_costs(y_true, y_prob, check_costs(costs), classes), costs, level
+    )
+
+
+def realised_cost_of(rows: LabelledRows, costs: CostTable, level: float) -> RealisedCost:
+    """The same of rows that have passed the door."""
     found = paid(rows, costs)
     cost = mean_of(found.costs, level)
     gap = mean_of(found.choice.cost - found.costs, level)

@@ -9,10 +9,10 @@ import numpy as np
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
-from dircal.decide._rows import check_costs, rows_of_costs
+from dircal.decide._rows import LabelledRows, check_costs, rows_of_costs
 from dircal.validation import check_number
 
-__all__ = ["Savings", "savings"]
+__all__ = ["Savings", "savings", "savings_of"]
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,26 @@ def savings(
     check_number("level", level, above=0.0, below=1.0)
     check_costs(costs)
     before, after = (
-        paid(rows_of_costs(y_true, prob, costs, classes, name=name), costs)
+        rows_of_costs(y_true, prob, costs, classes, name=name)
         for name, prob in (("prob_before", prob_before), ("prob_after", prob_after))
     )
-    found = mean_of(before.costs - after.costs, level)
+    return savings_of(before, after, costs, level)
+
+
+def savings_of(
+    before: LabelledRows, after: LabelledRows, costs: CostTable, level: float
+) -> Savings:
+    """The same of rows that have passed the door."""
+    first, second = paid(before, costs), paid(after, costs)
+    found = mean_of(first.costs - second.costs, level)
     return Savings(
-        float(before.costs.mean()),
-        float(after.costs.mean()),
+        float(first.costs.mean()),
+        float(second.costs.mean()),
         found.value,
         found.low,
         found.high,
         found.pvalue,
-        float(np.mean(before.choice.best != after.choice.best)),
+        float(np.mean(first.choice.best != second.choice.best)),
         level,
-        len(before.costs),
+        len(first.costs),
     )

@@ -116,7 +116,7 @@ def report(
             random_state,
             "Calibration report" if title is None else str(title),
             None if source is None else str(source),
-            TableInParts(read, label, weight, columns),
+            table=TableInParts(read, label, weight, columns),
         )
         return Report(summarise(request, _Watcher(passes, progress)))
 

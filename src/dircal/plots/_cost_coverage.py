@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
-from dircal.decide import CostTable, labelled_rows, paid
+from dircal.decide import CostTable, LabelledRows, labelled_rows, paid
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._results import check_mapping
 from dircal.plots._style import INK, colours_of, house_style, panel_axes
@@ -133,9 +133,16 @@ class CostCoverageDisplay(AbstractDisplay):
         if ask is not None:
             check_number("ask", ask)
         known = costs.classes if costs is not None and classes is None else classes
+        rows = {name: labelled_rows(y_true, one, known) for name, one in given.items()}
+        return cls.of_rows(rows, costs, ask)
+
+    @classmethod
+    def of_rows(
+        cls, given: Mapping[str, LabelledRows], costs: CostTable | None, ask: float | None
+    ) -> Self:
+        """The same of rows that have passed the door."""
         curves = []
-        for name, one in given.items():
-            rows = labelled_rows(y_true, one, known)
+        for name, rows in given.items():
             wrong = rows.proba.argmax(axis=1) != rows.labels
             coverage, risk = _running(rows.proba.max(axis=1), wrong.astype(np.float64))
             curve = CostCurve(name, coverage, risk)

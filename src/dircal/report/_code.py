@@ -7,7 +7,7 @@ from typing import Any
 from dircal import calibrators, selection
 from dircal.report._candidates import Candidate
 from dircal.report._summary import Method
-from dircal.report._task import Task
+from dircal.report._task import Request, Task
 
 __all__ = ["write_code"]
 
@@ -41,6 +41,7 @@ def write_code(task: Task, chosen: Method) -> str:
     }
     lines = [
         f"from dircal import {', '.join(sorted(names & known))}",
+        *(["from dircal.decide import CostTable"] if request.costs is not None else []),
         "",
         f"# {rows} with the fingerprint above.",
         f"report = {call}",
@@ -51,6 +52,7 @@ def write_code(task: Task, chosen: Method) -> str:
         *_arguments(options),
         *weights,
         *logits,
+        *_further_arguments(request),
         *_folds(request.cv),
         f"    n_resamples={request.n_resamples},",
         f"    random_state={task.seed},",
@@ -67,6 +69,18 @@ def write_code(task: Task, chosen: Method) -> str:
 def _arguments(options: dict[str, Any]) -> list[str]:
     """Those that are not left out, one a line."""
     return [f"    {key}={value!r}," for key, value in options.items() if value is not None]
+
+
+def _further_arguments(request: Request) -> list[str]:
+    """Lines about old rows and costs, where there are any."""
+    lines = []
+    if request.y_old is not None:
+        lines += ["    y_old=y_old,", "    prob_old=prob_old,"]
+    if request.costs is not None:
+        matrix, classes = (one.tolist() for one in (request.costs.matrix, request.costs.classes))
+        told = f"{matrix}, classes={classes}, actions={list(request.costs.actions)}"
+        lines.append(f"    costs=CostTable.from_matrix({told}),")
+    return lines
 
 
 def _folds(cv: Any) -> list[str]:

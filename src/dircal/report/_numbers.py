@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["count", "percent", "pvalue", "short"]
+__all__ = ["count", "percent", "points_of", "pvalue", "short"]
 
 _MINUS = "\N{MINUS SIGN}"
 _DASH = "\N{EN DASH}"
@@ -38,6 +38,12 @@ def percent(share: float | None, digits: int = 1) -> str:
     if share is None or not math.isfinite(share):
         return _DASH
     return f"{100 * share:.{digits}f}{_NARROW}%".replace("-", _MINUS)
+
+
+def points_of(share: float, signed: bool) -> str:
+    """A percentage, with its sign where it is a difference."""
+    text = percent(share)
+    return f"+{text}" if signed and share > 0.0 else text
 
 
 def count(value: float) -> str:

@@ -11,6 +11,7 @@ from dircal.metrics import RECORDS, Measure
 from dircal.report import _numbers, _shapes
 from dircal.report._checks import ALARM
 from dircal.report._matrices import show_change, show_map
+from dircal.report._section_shapes import coverage_chart, dumbbells
 from dircal.report._summary import Diagram, Summary
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def _template() -> "Template":
             name="jinja2",
         ) from None
     environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_packed),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -71,10 +73,13 @@ def _template() -> "Template":
         percent=_numbers.percent,
         count=_numbers.count,
         pvalue=_numbers.pvalue,
+        points_of=_numbers.points_of,
         bars=_shapes.bars,
         mini_paths=_shapes.mini_paths,
+        dumbbells=dumbbells,
+        coverage_chart=coverage_chart,
     )
-    return environment.from_string(_packed("page.html.jinja"))
+    return environment.get_template("page.html.jinja")
 
 
 def _packed(name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dircal._files import write_whole
 from dircal._typing import ArrayLike, InputScale
+from dircal.decide import CostTable
 from dircal.report._inline import inline
 from dircal.report._pdf import to_pdf
 from dircal.report._render import render
@@ -77,6 +78,9 @@ class Report:
         random_state: int | np.random.Generator | None = 0,
         title: str | None = None,
         source: str | None = None,
+        y_old: ArrayLike | None = None,
+        prob_old: ArrayLike | None = None,
+        costs: CostTable | None = None,
         progress: Watcher | None = None,
     ) -> Self:
         """Calibrate, measure and test.
@@ -111,6 +115,14 @@ class Report:
             Title of the page.
         source : str, optional
             Where the rows come from, for example the name of a file; shown as it is.
+        y_old : array-like (n_old,), optional
+            True labels of rows from before. The page then tells what has changed since, of which
+            kind the shift is, and what to do; see `dircal.shift.shift_report`.
+        prob_old : array-like (n_old, k), optional
+            What the model said of these rows, with columns as in ``y_prob``.
+        costs : CostTable, optional
+            What each action costs in each class. The page then tells what calibration would save;
+            see `dircal.decide.savings`.
         progress : callable, optional
             Called with what is being done, the number of steps done and the number of all steps.
             By default a line on the terminal of a person who is watching.
@@ -133,6 +145,9 @@ class Report:
             random_state,
             "Calibration report" if title is None else str(title),
             None if source is None else str(source),
+            y_old=y_old,
+            prob_old=prob_old,
+            costs=costs,
         )
         return cls(summarise(request, progress))
 

@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from dircal.inference import score_test_of
+from dircal.inference import ArrayTrial, score_test_of
 from dircal.report._candidates import Predicted, fit_on_all, predict
 from dircal.report._changes import summarise_changes
 from dircal.report._classes import summarise_classes
 from dircal.report._map import summarise_map
 from dircal.report._methods import summarise_methods
 from dircal.report._provenance import row_numbers, summarise_data, summarise_settings
-from dircal.report._steps import Watcher, watched_steps
+from dircal.report._savings import summarise_savings
+from dircal.report._shift import OldAndNew, ShiftSummary, summarise_shift
+from dircal.report._steps import Steps, Watcher, watched_steps
 from dircal.report._summary import ScoreFinding, Summary
 from dircal.report._task import LEVEL, Request, Task, check_request
 from dircal.report._verdict import judge
@@ -40,6 +42,10 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         steps.begin(f"fitting {chosen.name} on all rows")
         of_map = summarise_map(fit_on_all(best, task.trial), names)
         steps.advance()
+        of_shift = _compare_with_old(task, best, steps)
+    of_costs = None
+    if request.costs is not None:
+        of_costs = summarise_savings(before, after, chosen.name, request.costs, LEVEL)
     of_data = summarise_data(task, before)
     return Summary(
         request.title,
@@ -53,7 +59,25 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         of_map,
         of_data,
         summarise_settings(task, methods, chosen),
+        of_shift,
+        of_costs,
     )
+
+
+def _compare_with_old(task: Task, best: Predicted, steps: Steps) -> ShiftSummary | None:
+    """What has changed since the old rows, if there are any."""
+    if task.old is None:
+        return None
+    steps.begin("comparing with the old rows")
+    assert best.candidate is not None
+    trial = task.trial
+    assert isinstance(trial, ArrayTrial)
+    scored = trial.data.take(trial.scored)
+    rows = OldAndNew(task.old, trial.data, trial.splits, scored, best.predictions)
+    rng = np.random.default_rng(task.seed)
+    found = summarise_shift(rows, best.candidate, task.names, task.request.n_resamples, rng)
+    steps.advance()
+    return found
 
 
 def _find_where(as_they_are: Predicted, task: Task) -> ScoreFinding | None:

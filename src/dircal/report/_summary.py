@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from dircal.report._savings import SavingsSummary
+from dircal.report._shift import ShiftSummary
+
 __all__ = [
     "Bin",
     "CalibrationTestSummary",
@@ -283,7 +286,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything on the page."""
+    """Everything on the page; ``shift`` and ``savings`` where old rows and costs are given."""
 
     title: str
     class_names: tuple[str, ...]
@@ -296,6 +299,8 @@ class Summary:
     map: MapSummary
     data: DataSummary
     settings: Settings
+    shift: ShiftSummary | None = None
+    savings: SavingsSummary | None = None
 
     def method(self, name: str) -> Method:
         """One of the methods."""

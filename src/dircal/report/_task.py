@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike, InputScale
+from dircal.decide import CostTable, check_costs
 from dircal.inference import ArrayTrial, PartsTrial, check_drawing
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
@@ -24,6 +25,7 @@ from dircal.validation import (
     PartitionedScores,
     check_fit,
     check_random_state,
+    refuse_soft_labels,
 )
 
 __all__ = ["LEVEL", "REPORTING", "Request", "TableInParts", "Task", "check_request"]
@@ -69,11 +71,14 @@ class Request:
     title: str
     source: str | None
     table: TableInParts | None = None
+    y_old: ArrayLike | None = None
+    prob_old: ArrayLike | None = None
+    costs: CostTable | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The same, checked: calibrators, rows, and how they are dealt."""
+    """The same, checked: calibrators, rows, how they are dealt, and old rows."""
 
     request: Request
     candidates: list[Candidate]
@@ -81,6 +86,7 @@ class Task:
     names: tuple[str, ...]
     seed: int
     columns_were_named: bool
+    old: LabelledScores | None
 
     @property
     def data(self) -> LabelledScores | PartitionedScores:
@@ -89,9 +95,9 @@ class Task:
 
     @property
     def n_steps(self) -> int:
-        """Fits and applications, tests, and four more."""
+        """Fits and applications, tests, and four more; one for old rows."""
         fits = sum(1 if one.is_fitted else self.trial.n_fits for one in self.candidates)
-        return fits + len(self.candidates) + 5
+        return fits + len(self.candidates) + 5 + (self.old is not None)
 
 
 def check_request(request: Request) -> Task:
@@ -108,7 +114,11 @@ def check_request(request: Request) -> Task:
     )
     check_classes(candidates, request.classes, trial.data.classes)
     names = names_of(trial.data.classes, request.class_names)
-    return Task(request, candidates, trial, names, seed, labels_of_columns is not None)
+    old = None
+    if isinstance(trial, ArrayTrial):
+        old = _check_old(request, trial.data)
+        _check_costs(request, trial.data)
+    return Task(request, candidates, trial, names, seed, labels_of_columns is not None, old)
 
 
 def _trial_of_arrays(request: Request, classes: Any, is_fitted: bool) -> ArrayTrial:
@@ -141,6 +151,45 @@ def _once_each(data: LabelledScores) -> LabelledScores:
     weight = data.sample_weight
     alike = data.targets is not None and weight is not None and np.ptp(weight) == 0.0
     return replace(data, sample_weight=None) if alike else data
+
+
+def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
+    """Old rows of the same columns and classes, where there are any."""
+    if request.y_old is None and request.prob_old is None:
+        return None
+    for name, other in (("y_old", "prob_old"), ("prob_old", "y_old")):
+        if getattr(request, name) is None:
+            raise ValueError(
+                f"`{name}` is None, but `{other}` is given. Pass old rows and their labels, or "
+                "neither."
+            )
+    _refuse_weights("y_old", request, data)
+    return check_fit(
+        request.prob_old,
+        request.y_old,
+        None,
+        classes=data.column_classes,
+        input_scale=request.input_scale,
+        arguments=replace(REPORTING, scores="prob_old", labels="y_old"),
+        order_is_known=True,
+    )
+
+
+def _check_costs(request: Request, data: LabelledScores) -> None:
+    if request.costs is not None:
+        _refuse_weights("costs", request, data)
+        check_costs(request.costs).require_classes(data.classes)
+
+
+def _refuse_weights(name: str, request: Request, data: LabelledScores) -> None:
+    """What is tested needs rows that count alike, with one label each."""
+    if request.sample_weight is not None:
+        raise ValueError(
+            f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
+            "weights there are no tests. Leave one of them out."
+        )
+    if data.targets is not None:
+        refuse_soft_labels()
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:

@@ -15,6 +15,8 @@ __all__ = ["Finding", "LabelledProba", "find_changes"]
 Aspect = Literal["frequency", "sharpness", "estimate", "confusion"]
 # A pair needs so many rows to be looked at: fewer are an anecdote.
 _ROWS_OF_A_PAIR = 5.0
+# Smaller p-values say nothing more: normal tails are no longer those of the data.
+_SMALLEST_TOLD = 1e-6
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Finding:
 
     def sentence(self) -> str:
         """In words."""
-        chance = f"p = {self.adjusted:.2g}"
+        least = _SMALLEST_TOLD
+        chance = f"p = {self.adjusted:.2g}" if self.adjusted >= least else f"p < {least:g}"
         if self.aspect == "frequency":
             what = "more" if self.new > self.old else "less"
             return (

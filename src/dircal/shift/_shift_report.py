@@ -6,14 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import ks_2samp
 
-from dircal._typing import ArrayLike
+from dircal._typing import ArrayLike, LabelArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.inference import score_test
 from dircal.shift._base import check_fitted_calibrator
 from dircal.shift._findings import Finding, LabelledProba, find_changes
 from dircal.validation import check_fit, check_integer, check_number, refuse_soft_labels
 
-__all__ = ["ShiftReport", "shift_report"]
+__all__ = ["ShiftReport", "compare_rows", "shift_report"]
 
 Kind = Literal["none", "covariate", "label", "concept"]
 
@@ -50,7 +50,7 @@ class ShiftReport:
         Of the hypotheses behind ``kind``: "confidence", that the calibrator is as sure of new rows
         as of old ones; "frequencies", that classes are as frequent; "calibration", that it is
         calibrated on the new rows; "calibration_after_label_shift", that it is with the new
-        frequencies.
+        frequencies; "calibration_before", that it was on the old rows.
     n_old, n_new : int
         Numbers of rows.
     level : float
@@ -134,10 +134,12 @@ def shift_report(
     rows; p-values are adjusted by Holm, so that the probability of any false finding is at most
     the level.
 
-    The kind of shift is told by four tests. If `score_test` finds the calibrator calibrated on the
-    new rows, it is covariate shift where its confidence or the frequencies differ, or none. If it
-    does only once the frequencies are corrected, it is label shift; if not then, concept shift.
-    Tests that speak against no shift are made at a third of the level.
+    The kind of shift is told by tests. If `score_test` finds the calibrator calibrated on the new
+    rows, it is covariate shift where its confidence or the frequencies differ, or none. If it does
+    only once the frequencies are corrected, it is label shift; if not then, concept shift. Tests
+    that speak against no shift are made at a third of the level. A calibrator that was not
+    calibrated on the old rows either, as a temperature may not be, has shifted only where some
+    difference between what is said and what happens is another than before.
 
     When not to use it: for streams, which are watched by `CalibrationMonitor`; a report that is
     made every night finds something sooner or later.
@@ -158,28 +160,42 @@ def shift_report(
     check_integer("n_resamples", n_resamples, at_least=100)
     old, new = _rows_of(fitted, X_old, y_old), _rows_of(fitted, X_new, y_new)
     generator = np.random.default_rng(random_state)
-    k = len(fitted.classes_)
+    return compare_rows(old, new, fitted.classes_, level, n_resamples, generator)
+
+
+def compare_rows(
+    old: LabelledProba,
+    new: LabelledProba,
+    classes: LabelArray,
+    level: float,
+    n_resamples: int,
+    generator: np.random.Generator,
+) -> ShiftReport:
+    """The same of rows that have been calibrated."""
     # A class that is absent keeps a little: its odds cannot be undone.
     ratio = (new.frequencies + 0.5 / len(new.labels)) / (old.frequencies + 0.5 / len(old.labels))
     moved = new.proba * ratio
     moved /= moved.sum(axis=1, keepdims=True)
+    k = len(classes)
 
-    def calibration(proba: Any) -> float:
+    def calibration(labels: Any, proba: Any) -> float:
         test = score_test(
-            new.labels, proba, n_resamples=n_resamples, random_state=generator, classes=range(k)
+            labels, proba, n_resamples=n_resamples, random_state=generator, classes=range(k)
         )
         return float(test.pvalue)
 
-    findings = find_changes(old, new, fitted.classes_)
+    findings = find_changes(old, new, classes)
     frequencies = [one.pvalue for one in findings if one.aspect == "frequency"]
     pvalues = {
         "confidence": float(ks_2samp(old.proba.max(axis=1), new.proba.max(axis=1)).pvalue),
         # Bonferroni: all frequencies are the same.
         "frequencies": float(min(1.0, k * min(frequencies))),
-        "calibration": calibration(new.proba),
-        "calibration_after_label_shift": calibration(moved),
+        "calibration": calibration(new.labels, new.proba),
+        "calibration_after_label_shift": calibration(new.labels, moved),
+        "calibration_before": calibration(old.labels, old.proba),
     }
-    kind = _kind(pvalues, level)
+    moves = [one.adjusted for one in findings if one.aspect != "frequency"]
+    kind = _kind(pvalues, min(moves), level)
     return ShiftReport(kind, tuple(findings), pvalues, len(old.labels), len(new.labels), level)
 
 
@@ -198,10 +214,13 @@ def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> Labelled
     return LabelledProba(fitted._predict_checked(data), data.labels.astype(np.intp))
 
 
-def _kind(pvalues: dict[str, float], level: float) -> Kind:
+def _kind(pvalues: dict[str, float], surest_move: float, level: float) -> Kind:
+    """By four tests, and the surest difference between what is said and what happens."""
     # Three tests speak against "none", and share the level (Bonferroni).
     part = level / 3.0
-    if pvalues["calibration"] >= part:
+    # What was wrong before, and is no more so than it was, is no shift.
+    as_before = pvalues["calibration_before"] < part and surest_move >= level
+    if pvalues["calibration"] >= part or as_before:
         differ = min(pvalues["confidence"], pvalues["frequencies"]) < part
         return "covariate" if differ else "none"
     explained = pvalues["calibration_after_label_shift"] >= part

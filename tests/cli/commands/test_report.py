@@ -105,3 +105,51 @@ def test_a_page_about_many_files(run, lake, tmp_path):
     assert "distributed.report(" in page
     told = run("report", "lake/*.csv", *common, "-o", "n.html", code=2).stderr
     assert "names no Parquet file" in told
+    told = run("report", "lake", *common, "--old", "p.csv", "-o", "n.html", code=2).stderr
+    assert "--old and --costs need the rows in memory" in told
+
+
+def test_old_rows_and_costs_are_handed_over(run, write_csv, stand_in, animals, tmp_path):
+    proba, y = animals
+    write_csv()
+    # No cow has come yet, and the columns are in another order.
+    few = y != "cow"
+    write_csv(
+        "old.csv", columns=["cow", "ant", "bee"], scores=proba[few][:, [2, 0, 1]], labels=y[few]
+    )
+    (tmp_path / "costs.csv").write_text("class,keep,sell\nant,0,3\nbee,1,0\ncow,0,5\n")
+    run(
+        *("report", "p.csv", "--label", "y", "--old", "old.csv", "--costs", "costs.csv"),
+        *("--ask", "0.5", "-o", "r.html"),
+    )
+    last = stand_in.last
+    np.testing.assert_array_equal(last["y_old"], y[few])
+    np.testing.assert_array_equal(last["prob_old"], proba[few])
+    assert last["costs"].actions == ("keep", "sell", "ask")
+    assert last["costs"].matrix.tolist() == [[0, 3, 0.5], [1, 0, 0.5], [0, 5, 0.5]]
+    assert last["classes"] == ["ant", "bee", "cow"]
+
+
+def test_without_them_there_are_none(run, write_csv, stand_in):
+    write_csv()
+    run("report", "p.csv", "--label", "y", "-o", "r.html")
+    assert [stand_in.last[name] for name in ("y_old", "prob_old", "costs")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--old", "nowhere.csv"], "No such file or directory: 'nowhere.csv'"),
+        (["--old", "bare.csv"], "no column called 'y'"),
+        (["--ask", "1"], "--ask belongs to --costs"),
+        (["--costs", "costs.csv"], "lacks the class 'cow'"),
+        (["--old", "p.csv", "-o", "costs.csv"], "the report is written as HTML"),
+    ],
+)
+def test_bad_old_rows_and_costs(run, write_csv, stand_in, tmp_path, options, message):
+    write_csv()
+    (tmp_path / "bare.csv").write_text("ant,bee,cow\n1,0,0\n")
+    (tmp_path / "costs.csv").write_text("class,keep,sell\nant,0,3\nbee,1,0\n")
+    found = run("report", "p.csv", "--label", "y", "-o", "r.html", *options, code=2)
+    assert message in found.stderr
+    assert not (tmp_path / "r.html").exists()

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._options import FILE, common_options, source_options
+from dircal.cli._options import (
+    COSTS_HELP,
+    FILE,
+    ask_option,
+    common_options,
+    source_options,
+)
 from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
@@ -21,15 +27,8 @@ __all__ = ["command"]
     epilog="Example: dircal decide new.csv --costs costs.csv --ask 2 --map map.json -o actions.csv"
 )
 @source_options
-@click.option(
-    "--costs",
-    "costs_file",
-    required=True,
-    type=FILE,
-    help="What each action costs in each class: CSV with a line for each class and a column for "
-    'each action, or JSON as {"class": {"action": cost}}.',
-)
-@click.option("--ask", type=float, help="One more action, 'ask', which costs so much in any class.")
+@click.option("--costs", "costs_file", required=True, type=FILE, help=COSTS_HELP)
+@ask_option
 @click.option("--map", "map_file", type=FILE, help="Calibrate the scores with this map first.")
 @click.option(
     "--label",

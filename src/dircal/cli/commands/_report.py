@@ -8,8 +8,10 @@ import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
+    FILE,
     FOLDS,
     common_options,
+    costs_options,
     cross_fitting_options,
     engine_options,
     label_columns_option,
@@ -18,7 +20,7 @@ from dircal.cli._options import (
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import name_of_output, output_file, print_answer
+from dircal.cli._output import check_output, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal import Report
@@ -46,6 +48,13 @@ def _refuse_other_endings(output: Path) -> None:
 @cross_fitting_options
 @click.option("--title", help="Title of the page.")
 @click.option(
+    "--old",
+    type=FILE,
+    help="A file of older rows with the same columns: the page then tells what has changed since, "
+    "and what to do.",
+)
+@costs_options
+@click.option(
     "--format",
     "form",
     type=click.Choice(["html", "pdf"]),
@@ -61,6 +70,9 @@ def command(
     calibrators: str | None,
     folds: int | None,
     title: str | None,
+    old: Path | None,
+    costs_file: Path | None,
+    ask: float | None,
     form: str | None,
     resamples: int,
     seed: int,
@@ -89,10 +101,17 @@ def command(
         "title": title,
         "source": source.name or source.path.name,
     }
+    check_output(output, force=force, inputs=[one for one in (old, costs_file) if one is not None])
     if is_streamed(source, engine):
+        if old is not None or costs_file is not None:
+            raise click.UsageError(
+                "--old and --costs need the rows in memory, and folders and patterns are read in "
+                "parts. Name one file, or leave these options out."
+            )
         report, n_rows = _report_streamed(source, calibrators, folds, (engine, scheduler), options)
     else:
-        report, n_rows = _report_in_memory(source, calibrators, folds, options)
+        further = (old, costs_file, ask)
+        report, n_rows = _report_in_memory(source, calibrators, folds, options, further)
     with output_file(output, force=force) as temporary:
         if form == "pdf":
             report.to_pdf(temporary)
@@ -103,13 +122,23 @@ def command(
 
 
 def _report_in_memory(
-    source: "PredictionsFile", names: str | None, folds: int | None, options: dict[str, Any]
+    source: "PredictionsFile",
+    names: str | None,
+    folds: int | None,
+    options: dict[str, Any],
+    further: tuple[Path | None, Path | None, float | None],
 ) -> tuple["Report", int]:
-    """A report on a file that is read whole, and the number of its rows."""
+    """A report on a file that is read whole, and the number of its rows.
+
+    ``further`` are the file of old rows, that of costs, and what it costs to ask.
+    """
     import dircal
+    from dircal.cli._costs_file import table_of_costs
+    from dircal.cli._old_rows import read_new_and_old
     from dircal.cli._predictions_file import read_rows
 
-    rows = read_rows(source)
+    old, costs_file, ask = further
+    rows, before = (read_rows(source), None) if old is None else read_new_and_old(source, old)
     report = dircal.Report.from_predictions(
         rows.labels_once,
         rows.scores,
@@ -117,6 +146,9 @@ def _report_in_memory(
         classes=rows.classes.tolist(),
         sample_weight=rows.weights,
         cv=folds or FOLDS,
+        y_old=None if before is None else before.labels,
+        prob_old=None if before is None else before.scores,
+        costs=table_of_costs(costs_file, ask, rows.classes),
         **options,
     )
     return report, len(rows.labels)
