@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,16 @@ import numpy as np
 
 from dircal._files import write_whole
 from dircal._progress import Progress
-from dircal._typing import AnyFloatArray, FloatArray, LabelArray
-from dircal.cli._selection import columns_of_classes, columns_of_map
-from dircal.cli._source import PredictionsFile, column_called, open_file
+from dircal._typing import LabelArray
+from dircal.cli._source import PredictionsFile, check_exists, column_called, open_file
+from dircal.cli._stream_file import FileBatch, StreamColumns, StreamNames, batches_of, texts_of
+from dircal.cli._typed_labels import as_classes
 from dircal.cli._unchanged import unchanged
-from dircal.cli.tables import AbstractTable
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor
 from dircal.validation import label_text, show
 
-__all__ = ["Watching", "watch_file"]
+__all__ = ["Watched", "Watching", "watch_file"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Watching:
     """What `dircal monitor` was told."""
 
     source: PredictionsFile
-    time: str | None
-    group: str | None
+    names: StreamNames
     level: float
     batch: int
     state: Path | None
     calibrator: Any
+    late: Path | None
 
     @property
     def mark(self) -> str:
@@ -43,131 +43,128 @@ class Watching:
         return hashlib.sha256(to_bytes(self.calibrator)).hexdigest()[:16]
 
 
-def watch_file(told: Watching) -> tuple[CalibrationMonitor, int]:
-    """Read what is new in the stream; the monitor, and how many rows were new.
+@dataclass(frozen=True)
+class Watched:
+    """The monitor, how many rows were new, how many labels came late, and how many were unknown.
+
+    The last belong to rows that do not wait: they have their label, or were never seen.
+    """
+
+    monitor: CalibrationMonitor
+    n_new: int
+    n_late: int
+    n_unknown: int
+
+
+def watch_file(told: Watching) -> Watched:
+    """Read what is new in the stream, and labels that came late.
 
     After every batch the state is written: whatever happens, no more than one batch is lost, and
     the next call begins behind the last row of the state.
     """
+    if told.late is not None:
+        check_exists(told.late)
     known = _read_state(told)
     with unchanged(told.source.path), open_file(told.source) as table:
-        columns = _Columns.of(table, told, known)
+        classes = None if known is None else np.array(known["classes"]["values"])
+        columns = StreamColumns.of(table, told.source, told.names, told.calibrator, classes)
         monitor = _monitor(told, known, columns.classes)
-        seen, first = 0, ""
-        n_new = 0
+        labels = _Labels(monitor, columns.classes, told.source)
+        stream: dict[str, Any] = {} if known is None else known["stream"]
+        seen = n_new = n_late = n_unknown = 0
         with Progress("Watching", table.size, table.unit) as progress:
-            for number, rows in _batches(table, columns, told.batch, progress.advance):
+            for number, rows in batches_of(table, columns, told.batch, progress.advance):
                 if number == 0:
-                    first = rows.digest()
-                    seen = _rows_read(known, told.source.path, first)
-                fresh = rows.after(seen - number)
-                if len(fresh.labels) == 0:
-                    continue
-                proba = fresh.scores
-                if told.calibrator is not None:
-                    proba = told.calibrator.predict_proba(fresh.scores)
-                labels = _as_classes(fresh.labels, columns.classes, told.source)
-                monitor.update(proba, labels, groups=fresh.groups, times=fresh.times)
-                n_new += len(labels)
-                _write_state(told, monitor, number + len(rows.labels), first)
-    if first and n_new == 0 and told.state is not None and not told.state.exists():
-        _write_state(told, monitor, 0, first)
-    return monitor, n_new
+                    stream = _continued(stream, told, rows.digest())
+                    seen = stream["rows"]
+                place = min(max(seen - number, 0), len(rows.labels))
+                n_resolved, _ = labels.resolve(rows.part(slice(0, place)))
+                fresh = rows.part(slice(place, None))
+                if len(fresh.labels):
+                    labels.update(fresh, told.calibrator)
+                n_late, n_new = n_late + n_resolved, n_new + len(fresh.labels)
+                stream = {**stream, "rows": seen + n_new}
+                if len(fresh.labels) or n_resolved:
+                    _write_state(told, monitor, stream)
+    for n_found, n_others in _late_labels(told, labels):
+        n_late, n_unknown = n_late + n_found, n_unknown + n_others
+        _write_state(told, monitor, stream)
+    if told.state is not None and not told.state.exists():
+        _write_state(told, monitor, stream)
+    return Watched(monitor, n_new, n_late, n_unknown)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Positions of scores, label, group and time, and the label of each score."""
-
-    scores: list[int]
-    classes: LabelArray
-    label: int
-    group: int | None
-    time: int | None
-
-    @classmethod
-    def of(cls, table: AbstractTable, told: Watching, known: dict[str, Any] | None) -> "_Columns":
-        source = told.source
+def _late_labels(told: Watching, labels: "_Labels") -> Iterator[tuple[int, int]]:
+    """Labels of rows that wait, from a file of names and labels; how many, and how many others."""
+    if told.late is None or told.names.key is None:
+        return
+    source = replace(told.source, path=told.late, columns=None)
+    with unchanged(source.path), open_file(source) as table:
         label = column_called(table, source.label, "--label")
-        group = None if told.group is None else column_called(table, told.group, "--group")
-        time = None if told.time is None else column_called(table, told.time, "--time")
-        aside = [one for one in (label, group, time) if one is not None]
-        if told.calibrator is not None:
-            scores = columns_of_map(table, source.columns, told.calibrator)
-            # Calibrated probabilities follow the sorted labels.
-            return cls(scores, told.calibrator.classes_, label, group, time)
-        if known is not None:
-            observed = np.array(known["classes"]["values"])
-        else:
-            parts = [np.unique(chunk.values(label)) for chunk in table.chunks([label])]
-            if not parts:
-                raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions with labels.")
-            observed = np.unique(table.as_labels(np.unique(np.concatenate(parts))))
-        chosen = columns_of_classes(table, source.columns, source.classes, observed, aside)
-        return cls(chosen.positions, chosen.classes, label, group, time)
+        key = column_called(table, told.names.key, "--id")
+        for chunk in table.chunks([label, key]):
+            texts, keys = texts_of(chunk, label), texts_of(chunk, key)
+            n = len(texts)
+            for start in range(0, n, told.batch):
+                part = slice(start, min(start + told.batch, n))
+                nothing = np.empty((0, 0))
+                yield labels.resolve(FileBatch(nothing, texts[part], None, None, keys[part]))
 
 
 @dataclass(frozen=True)
-class _Rows:
-    scores: AnyFloatArray
-    labels: LabelArray
-    groups: LabelArray | None
-    times: LabelArray | None
+class _Labels:
+    """Hands rows of a file to a monitor, whose classes may be of another type than texts."""
 
-    def after(self, n: int) -> "_Rows":
-        """Without the first n rows."""
-        part = slice(max(n, 0), None)
-        return _Rows(
-            self.scores[part],
-            self.labels[part],
-            None if self.groups is None else self.groups[part],
-            None if self.times is None else self.times[part],
+    monitor: CalibrationMonitor
+    classes: LabelArray
+    source: PredictionsFile
+
+    def update(self, rows: FileBatch, calibrator: Any) -> None:
+        """Rows that are new."""
+        proba = rows.scores if calibrator is None else calibrator.predict_proba(rows.scores)
+        if rows.keys is not None:
+            self._refuse_twice(rows.keys.tolist())
+        self.monitor.update(
+            proba, self._typed(rows.labels), groups=rows.groups, times=rows.times, keys=rows.keys
         )
 
-    def digest(self) -> str:
-        """By which the first row is known again."""
-        content = self.scores[0].tobytes() + str(self.labels[0]).encode()
-        return hashlib.sha256(content).hexdigest()[:16]
+    def resolve(self, rows: FileBatch) -> tuple[int, int]:
+        """Labels of rows that wait for theirs; how many were found, and how many were not."""
+        if rows.keys is None or not len(rows.labels):
+            return 0, 0
+        waiting = set(self.monitor.pending_)
+        there = np.array([text != "" for text in rows.labels])
+        late = there & np.array([key in waiting for key in rows.keys])
+        if late.any():
+            keys = rows.keys[late].tolist()
+            self._refuse_twice(keys, waiting=())
+            self.monitor.resolve(keys, self._typed(rows.labels[late]))
+        return int(late.sum()), int(there.sum() - late.sum())
 
+    def _typed(self, texts: Any) -> Any:
+        """Labels of the type of the classes; None where one is missing."""
+        where = f"{str(self.source.path)!r}, column {self.source.label!r}"
+        there = np.array([text != "" for text in texts])
+        found = np.full(len(texts), None, dtype=object)
+        found[there] = as_classes(
+            texts[there],
+            self.classes,
+            where,
+            "Drop its rows, or start a new state with --classes.",
+        ).tolist()
+        return found
 
-def _batches(
-    table: AbstractTable, columns: _Columns, size: int, advance: Callable[[int], None]
-) -> Iterator[tuple[int, _Rows]]:
-    """Rows in batches, with the number of the first of each."""
-    others = [one for one in (columns.label, columns.group, columns.time) if one is not None]
-    for chunk in table.chunks([*columns.scores, *others]):
-        scores: FloatArray = chunk.numbers(columns.scores)
-        whole = _Rows(
-            scores,
-            chunk.values(columns.label),
-            None if columns.group is None else chunk.values(columns.group),
-            None if columns.time is None else table.as_labels(chunk.values(columns.time)),
-        )
-        for start in range(0, len(scores), size):
-            part = whole.after(start)
-            yield (
-                chunk.first + start,
-                _Rows(
-                    part.scores[:size],
-                    part.labels[:size],
-                    None if part.groups is None else part.groups[:size],
-                    None if part.times is None else part.times[:size],
-                ),
-            )
-        advance(chunk.advance)
-
-
-def _as_classes(labels: LabelArray, classes: LabelArray, source: PredictionsFile) -> LabelArray:
-    """Labels of the type of the classes, by their texts."""
-    known = {label_text(label): label for label in classes.tolist()}
-    texts = [label_text(label) for label in labels.tolist()]
-    strangers = [text for text in texts if text not in known]
-    if strangers:
-        raise ValueError(
-            f"{str(source.path)!r}, column {source.label!r} holds the label {strangers[0]!r}, "
-            f"which is none of {show(classes)}. Drop its rows, or start a new state with --classes."
-        )
-    return np.array([known[text] for text in texts], dtype=classes.dtype)
+    def _refuse_twice(self, keys: Sequence[str], waiting: Iterable[str] | None = None) -> None:
+        taken = set(self.monitor.pending_ if waiting is None else waiting)
+        for key in keys:
+            if key == "":
+                raise ValueError("--id: a row has no name. Name every row.")
+            if key in taken:
+                raise ValueError(
+                    f"--id: {key!r} occurs twice, or waits for its label already. Name every row "
+                    "once, and pass labels that came late with --late-labels."
+                )
+            taken.add(key)
 
 
 def _read_state(told: Watching) -> dict[str, Any] | None:
@@ -182,6 +179,12 @@ def _read_state(told: Watching) -> dict[str, Any] | None:
         raise ValueError(
             f"--state {str(told.state)!r} was made {what}. Pass the same --map, or name a new "
             "state."
+        )
+    names = known["stream"].get("id"), told.names.key
+    if known["stream"] and names[0] != names[1]:
+        how = "without --id" if names[0] is None else f"with --id {names[0]!r}"
+        raise ValueError(
+            f"--state {str(told.state)!r} was made {how}. Name rows as before, or name a new state."
         )
     if known["level"] != told.level:
         raise ValueError(
@@ -207,16 +210,16 @@ def _monitor(
     return monitor
 
 
-def _rows_read(known: dict[str, Any] | None, path: Path, first: str) -> int:
-    """Rows of this stream that a state knows: the same name, and the same first row."""
-    stream = {} if known is None else known["stream"]
-    same = stream.get("name") == path.name and stream.get("first") == first
-    return int(stream.get("rows", 0)) if same else 0
+def _continued(stream: dict[str, Any], told: Watching, first: str) -> dict[str, Any]:
+    """How far a stream was read: not at all, unless name and first row are the same."""
+    name = told.source.path.name
+    same = stream.get("name") == name and stream.get("first") == first
+    rows = int(stream["rows"]) if same else 0
+    return {"name": name, "rows": rows, "first": first, "id": told.names.key}
 
 
-def _write_state(told: Watching, monitor: CalibrationMonitor, n_rows: int, first: str) -> None:
+def _write_state(told: Watching, monitor: CalibrationMonitor, stream: dict[str, Any]) -> None:
     if told.state is None:
         return
-    stream = {"name": told.source.path.name, "rows": n_rows, "first": first}
     document = {**monitor.to_dict(), "map": told.mark, "stream": stream}
     write_whole(told.state, json.dumps(document).encode())

@@ -72,7 +72,10 @@ class Alarm:
         ]
         if self.impossible > 0:
             rows = "a row" if self.impossible == 1 else f"{self.impossible:,} rows"
-            told.append(f"In {rows} since then the label had been given no probability at all.")
+            told.append(
+                f"In {rows} since then the label had been given no probability at all: look at "
+                "these first. What can happen needs more than zero."
+            )
         error = np.sqrt(self.confidence * (1.0 - self.confidence) / max(self.n_since, 1))
         if abs(self.confidence - self.accuracy) > _TOLD_ERRORS * error:
             what = "too sure" if self.confidence > self.accuracy else "too timid"

@@ -11,13 +11,7 @@ import numpy as np
 from dircal._files import write_whole
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.shift._alarm import Alarm
-from dircal.shift._monitor_file import (
-    FORMAT,
-    VERSION,
-    labels_from_json,
-    labels_to_json,
-    parse,
-)
+from dircal.shift._monitor_file import FORMAT, VERSION, labels_from_json, labels_to_json, parse
 from dircal.shift._pending import PendingRows
 from dircal.shift._stream_rows import (
     MISSING,
@@ -78,6 +72,8 @@ class CalibrationMonitor:
         Labelled rows so far.
     n_missing_, n_pending_ : int
         Rows that have no label and will have none, and that wait for theirs.
+    pending_ : list
+        Keys of those that wait, the oldest first.
     trace_ : tuple of arrays
         Numbers of rows, and logarithms of the e-value to base 10 then; at most 512 points, and none
         with groups.
@@ -104,8 +100,7 @@ class CalibrationMonitor:
     and when a label comes does not depend on the label itself.
 
     When not to use it: for a fixed set of rows, where `score_test` sees more; where labels come
-    only for rows that a person thought wrong; or for accuracy, which may fall while probabilities
-    stay calibrated.
+    only for rows that a person thought wrong; or for accuracy, which may fall all the same.
 
     References
     ----------
@@ -287,6 +282,11 @@ class CalibrationMonitor:
     def n_pending_(self) -> int:
         """Rows that wait for their label."""
         return len(self._pending)
+
+    @property
+    def pending_(self) -> list[Any]:
+        """Keys of the rows that wait for their label, the oldest first."""
+        return self._pending.keys
 
     @property
     def trace_(self) -> tuple[IntArray, FloatArray]:

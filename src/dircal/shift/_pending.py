@@ -21,6 +21,11 @@ class PendingRows:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def keys(self) -> list[Any]:
+        """Names of the rows, the oldest first."""
+        return [*self._rows]
+
     def check(self, keys: list[Any]) -> None:
         """Refuse a key that is taken."""
         if len(set(keys)) < len(keys):

@@ -59,3 +59,33 @@ def test_frequencies_are_given(run, shifted):
 def test_bad_input(run, shifted, arguments, message):
     result = run("adapt", "map.json", *arguments, "-o", "adapted.json", code=2)
     assert message in result.stderr
+
+
+def test_old_rows_tell_whether_more_has_changed(run, shifted, write_csv):
+    call = ("adapt", "map.json", "new.csv", "--old", "old.csv", "--label", "y", "--force")
+    told = run(*call, "-o", "adapted.json").output
+    assert "The new rows look like a mixture of the old classes" in told
+    write_csv(
+        "new.csv",
+        scores=shifted**4 / (shifted**4).sum(axis=1, keepdims=True),
+        labels=np.full(len(shifted), ""),
+    )
+    document = json.loads(run(*call, "-o", "adapted.json", "--json").stdout)
+    assert document["assumption_pvalue"] < 0.01
+    assert "they should not be trusted" in document["sentences"][-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--old", "old.csv"], "--old and --label belong together"),
+        (["--label", "y"], "--old and --label belong together"),
+        (["--old", "none.csv", "--label", "y"], "none.csv"),
+        (["--old", "old.csv", "--label", "z"], "no column called 'z'"),
+        (["--old", "old.csv", "--label", "id"], "holds the label '0', which is none of"),
+        (["--old", "adapted.json", "--label", "y"], "adapted.json"),
+    ],
+)
+def test_bad_old_rows(run, shifted, options, message):
+    told = run("adapt", "map.json", "new.csv", *options, "-o", "adapted.json", code=2).stderr
+    assert message in told

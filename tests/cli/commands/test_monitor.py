@@ -43,11 +43,11 @@ def test_an_alarm_is_told_and_exits_with_one(run, stream):
 def test_a_growing_file_is_read_on_from_where_it_was(run, stream):
     stream(900)
     call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", "--batch", 300)
-    assert "900 new rows, 900 in all" in run(*call).output
+    assert "900 new rows, 900 with a label in all" in run(*call).output
     assert "No alarm" in run(*call).output
     stream(2000)
-    assert "1,100 new rows, 2,000 in all" in run(*call, code=1).output
-    assert "0 new rows, 2,000 in all" in run(*call, code=1).output
+    assert "1,100 new rows, 2,000 with a label in all" in run(*call, code=1).output
+    assert "0 new rows, 2,000 with a label in all" in run(*call, code=1).output
     in_one = run("monitor", "stream.csv", "--label", "y", "--json", "--batch", 100, code=1)
     row = json.loads(in_one.stdout)["alarms"][0]["row"]
     assert CalibrationMonitor.load("s.json").alarms_[0].row == row
@@ -58,7 +58,7 @@ def test_another_file_follows(run, stream):
     stream(500, "tuesday.csv")
     run("monitor", "monday.csv", "--label", "y", "--state", "s.json")
     result = run("monitor", "tuesday.csv", "--label", "y", "--state", "s.json")
-    assert "500 new rows, 800 in all" in result.output
+    assert "500 new rows, 800 with a label in all" in result.output
 
 
 def test_scores_go_through_a_map(run, fitted, write_csv):
@@ -108,3 +108,89 @@ def test_a_label_never_seen_leaves_the_state(run, stream, write_csv):
     result = run("monitor", "more.csv", "--label", "y", "--state", "s.json", code=2)
     assert "'emu'" in result.stderr
     assert CalibrationMonitor.load("s.json").n_rows_ == 300
+
+
+@pytest.fixture
+def gaps(write_csv):
+    """Writes rows whose labels are partly missing, and says which."""
+    scores, labels = drifting()
+    missing = np.random.default_rng(1).random(len(labels)) < 0.3
+    missing[0] = True
+
+    def write(n_rows, name="stream.csv", *, filled=0):
+        shown = np.where(missing & (np.arange(len(labels)) >= filled), "", labels)
+        write_csv(name, scores=scores[:n_rows], labels=shown[:n_rows])
+        return missing[:n_rows]
+
+    return write
+
+
+def test_rows_without_a_label_are_left_out_and_counted(run, gaps):
+    missing = gaps(600)
+    result = run("monitor", "stream.csv", "--label", "y", "--state", "s.json")
+    assert f"600 new rows, {(~missing).sum()} with a label in all" in result.output
+    assert f"{missing.sum()} rows have no label and are left out." in result.output
+    scores, labels = drifting()
+    straight = CalibrationMonitor(classes=ANIMALS).update(
+        scores[:600][~missing], labels[:600][~missing]
+    )
+    assert CalibrationMonitor.load("s.json").e_value_ == straight.e_value_
+
+
+def test_labels_may_come_late_in_a_file_of_their_own(run, gaps, write_csv, tmp_path):
+    missing = gaps(600)
+    call = ("monitor", "stream.csv", "--label", "y", "--id", "id", "--state", "s.json")
+    assert f"{missing.sum()} rows wait for their label." in run(*call).output
+    scores, labels = drifting()
+    late = np.flatnonzero(missing)
+    lines = ["id,y", *(f"{i},{labels[i]}" for i in late[:20]), "never seen,ant", f"{late[21]},"]
+    (tmp_path / "late.csv").write_text("\n".join(lines) + "\n")
+    found = json.loads(run(*call, "--late-labels", "late.csv", "--json").stdout)
+    assert (found["new_rows"], found["late"], found["waiting"]) == (0, 20, missing.sum() - 20)
+    again = run(*call, "--late-labels", "late.csv").output
+    assert "21 late labels are of rows that do not wait for one" in again
+    monitor = CalibrationMonitor(classes=ANIMALS)
+    known = np.where(missing, None, labels[: len(missing)])
+    monitor.update(scores[:600], known, keys=[str(i) for i in range(600)])
+    monitor.resolve([str(i) for i in late[:20]], labels[late[:20]])
+    assert CalibrationMonitor.load("s.json").to_dict()["streams"] == monitor.to_dict()["streams"]
+
+
+def test_labels_may_be_filled_in_in_the_stream(run, gaps):
+    missing = gaps(600)
+    call = ("monitor", "stream.csv", "--label", "y", "--id", "id", "--state", "s.json")
+    run(*call)
+    gaps(800, filled=300)
+    result = run(*call, "--batch", 250)
+    assert "200 new rows" in result.output
+    assert f"{missing[:300].sum()} labels came late." in result.output
+    assert "left out" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (["7,ant"], [], "--late-labels needs --id"),
+        (["0,emu"], ["--id", "id"], "'emu', which is none of"),
+        (["0,ant", "0,ant"], ["--id", "id"], "--id: '0' occurs twice"),
+        (None, ["--id", "id"], "No such file or directory: 'late.csv'"),
+        (["0,ant"], ["--id", "y"], "was made with --id 'id'. Name rows as before"),
+    ],
+)
+def test_bad_late_labels_leave_the_state(run, gaps, tmp_path, lines, options, message):
+    gaps(300)
+    run("monitor", "stream.csv", "--label", "y", "--id", "id", "--state", "s.json")
+    before = CalibrationMonitor.load("s.json").to_dict()
+    if lines is not None:
+        (tmp_path / "late.csv").write_text("\n".join(["id,y", *lines]) + "\n")
+    call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", *options)
+    assert message in run(*call, "--late-labels", "late.csv", code=2).stderr
+    assert CalibrationMonitor.load("s.json").to_dict() == before
+
+
+def test_a_stream_without_any_label_needs_the_classes(run, write_csv):
+    scores, _ = drifting()
+    write_csv("stream.csv", scores=scores[:20], labels=np.full(20, ""))
+    call = ("monitor", "stream.csv", "--label", "y", "--id", "id", "--state", "s.json")
+    assert "Name the classes: --classes" in run(*call, code=2).stderr
+    assert "20 rows wait for their label" in run(*call, "--classes", "ant,bee,cow").output

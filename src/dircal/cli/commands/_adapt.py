@@ -29,6 +29,13 @@ __all__ = ["command"]
     metavar="LIST",
     help="Frequencies of the labels that the map was fitted on, where it does not remember them.",
 )
+@click.option(
+    "--old",
+    type=FILE,
+    help="A file of old rows with their labels: it is then checked whether the frequencies are all "
+    "that has changed.",
+)
+@click.option("--label", metavar="NAME", help="Column of --old with the true labels.")
 @output_options("Where to write the adapted map, as JSON.")
 @common_options
 def command(
@@ -37,6 +44,8 @@ def command(
     columns: str | None,
     priors: str | None,
     old_priors: str | None,
+    old: Path | None,
+    label: str | None,
     output: Path,
     force: bool,
     as_json: bool,
@@ -44,14 +53,20 @@ def command(
     """Adapt a fitted map to rows with other class frequencies.
 
     MAP is what `dircal fit` has written. PREDICTIONS are new rows without labels, in which the new
-    frequencies are found; or they are given by --priors. The adapted map is one like any other.
+    frequencies are found; or they are given by --priors. With --old, rows from before and their
+    labels, it also tells whether more than the frequencies has changed. The adapted map is one like
+    any other.
     """
     import dircal
     from dircal.cli._source import PredictionsFile
     from dircal.shift import PriorShift
 
-    inputs = [map_file] if predictions is None else [map_file, predictions]
+    inputs = [one for one in (map_file, predictions, old) if one is not None]
     check_output(output, force=force, inputs=inputs)
+    if (old is None) != (label is None):
+        raise ValueError(
+            "--old and --label belong together: old rows, and their column with the true labels."
+        )
     if predictions is None and priors is None:
         raise ValueError("Name PREDICTIONS to find the new frequencies in, or give them: --priors.")
     calibrator = dircal.load(map_file)
@@ -63,7 +78,10 @@ def command(
     scores = None
     if predictions is not None:
         scores = _read_scores(PredictionsFile(predictions, columns), calibrator)
-    adapted = shift.adapt(scores)
+    X_old, y_old = None, None
+    if old is not None and label is not None:
+        X_old, y_old = _read_old(PredictionsFile(old, columns, label=label), calibrator)
+    adapted = shift.adapt(scores, X_old=X_old, y_old=y_old)
     with output_file(output, force=force) as temporary:
         dircal.save(adapted, temporary)
     lines = [*_sentences(adapted), f"Written to {name_of_output(output)}."]
@@ -98,6 +116,21 @@ def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
 
     with open_file(source) as table:
         return numbers_of(table, columns_of_map(table, source.columns, calibrator))
+
+
+def _read_old(source: "PredictionsFile", calibrator: Any) -> tuple[Any, Any]:
+    """Scores and labels of old rows."""
+    from dircal.cli._predictions_file import labels_of_column
+    from dircal.cli._source import check_source, column_called, open_file
+    from dircal.cli._typed_labels import as_classes
+
+    check_source(source)
+    scores = _read_scores(source, calibrator)
+    with open_file(source) as table:
+        column = column_called(table, source.label, "--label")
+        labels, _ = labels_of_column(table, column, source.unlabelled)
+    where = f"--old {str(source.path)!r}, column {source.label!r}"
+    return scores, as_classes(labels, calibrator.classes_, where, "Drop its rows.")
 
 
 def _sentences(adapted: Any) -> list[str]:

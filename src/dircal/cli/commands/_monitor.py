@@ -11,6 +11,7 @@ from dircal.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
+    from dircal.cli._watching import Watched
     from dircal.shift import CalibrationMonitor
 
 __all__ = ["command"]
@@ -20,6 +21,11 @@ _BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 60
 # Alarms told in words, where there are groups.
 _TOLD = 5
+_NEXT = (
+    "What next: see what has changed (dircal report NEW --old OLD), fit a map on the rows since "
+    "the shift began (dircal fit) or adapt the old one to new frequencies (dircal adapt), and go "
+    "on with a new --state. This alarm stays in the old one."
+)
 
 
 @click.command(epilog="Example: dircal monitor stream.csv --label y --state state.json")
@@ -33,6 +39,20 @@ _TOLD = 5
 @click.option("--map", "map_file", type=FILE, help="Calibrate the scores with this map first.")
 @click.option("--time", metavar="NAME", help="Column with times, in their order.")
 @click.option("--group", metavar="NAME", help="Column that tells streams apart.")
+@click.option(
+    "--id",
+    "key",
+    metavar="NAME",
+    help="Column that names the rows: those without a label then wait for it, and the state keeps "
+    "them. Without it they are left out.",
+)
+@click.option(
+    "--late-labels",
+    "late",
+    type=FILE,
+    help="A file with the columns of --id and --label: labels of rows that wait. Labels that are "
+    "filled in in PREDICTIONS itself are found, too.",
+)
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
@@ -56,6 +76,8 @@ def command(
     map_file: Path | None,
     time: str | None,
     group: str | None,
+    key: str | None,
+    late: Path | None,
     level: float,
     batch: int,
     as_json: bool,
@@ -64,36 +86,46 @@ def command(
 
     PREDICTIONS is a file in the order of time, to which rows may be added between calls. However
     often it is called, a stream that is calibrated raises an alarm with a probability of at most
-    --level. The exit code is 1 while there is one.
+    --level. The exit code is 1 while there is one. Labels may be empty: with --id such rows wait
+    for theirs.
     """
     import dircal
+    from dircal.cli._stream_file import StreamNames
     from dircal.cli._watching import Watching, watch_file
 
     if source.scale == "logit" and map_file is None:
         raise ValueError("--scale logit: a monitor watches probabilities. Pass the --map for them.")
+    if late is not None and key is None:
+        raise ValueError("--late-labels needs --id, the column that names the rows in both files.")
     if state is not None:
         from dircal._files import check_target
 
         check_target(state)
     calibrator = None if map_file is None else dircal.load(map_file)
-    monitor, n_new = watch_file(Watching(source, time, group, level, batch, state, calibrator))
+    names = StreamNames(time, group, key)
+    watched = watch_file(Watching(source, names, level, batch, state, calibrator, late))
     if as_json:
-        print_json(_document(monitor, n_new))
+        print_json(_document(watched))
     else:
-        print_lines(_sentences(monitor, n_new))
-    if monitor.alarm_:
+        print_lines(_sentences(watched))
+    if watched.monitor.alarm_:
         context.exit(GATE_FAILED)
 
 
-def _sentences(monitor: "CalibrationMonitor", n_new: int) -> list[str]:
-    lines = [f"{n_new:,} new rows, {monitor.n_rows_:,} in all, {len(monitor.classes)} classes."]
+def _sentences(watched: "Watched") -> list[str]:
+    monitor = watched.monitor
+    lines = [
+        f"{watched.n_new:,} new rows, {monitor.n_rows_:,} with a label in all, "
+        f"{len(monitor.classes)} classes.",
+        *_about_labels(watched),
+    ]
     if monitor.groups_:
         return lines + _about_groups(monitor)
     rows, log10_e = monitor.trace_
     if len(rows):
         lines += ["", _sparkline(log10_e), _scale(rows, log10_e), ""]
     if monitor.alarms_:
-        return lines + monitor.alarms_[0].sentences()
+        return [*lines, *monitor.alarms_[0].sentences(), "", _NEXT]
     return [
         *lines,
         f"No alarm: the e-value is {monitor.e_value_:.3g}, and {1.0 / monitor.level:.3g} would be "
@@ -101,11 +133,30 @@ def _sentences(monitor: "CalibrationMonitor", n_new: int) -> list[str]:
     ]
 
 
+def _about_labels(watched: "Watched") -> list[str]:
+    """Labels that are missing, or came late."""
+    monitor, lines = watched.monitor, []
+    if watched.n_late:
+        lines.append(f"{watched.n_late:,} labels came late.")
+    if watched.n_unknown:
+        lines.append(
+            f"{watched.n_unknown:,} late labels are of rows that do not wait for one: they have "
+            "it, or were never seen."
+        )
+    if monitor.n_pending_:
+        lines.append(f"{monitor.n_pending_:,} rows wait for their label.")
+    if monitor.n_missing_:
+        lines.append(f"{monitor.n_missing_:,} rows have no label and are left out.")
+    return lines
+
+
 def _about_groups(monitor: "CalibrationMonitor") -> list[str]:
     alarms = sorted(monitor.alarms_, key=lambda alarm: -alarm.log10_e)
     lines = [f"{len(alarms)} of {len(monitor.groups_)} groups have raised an alarm."]
     for alarm in alarms[:_TOLD]:
         lines += ["", *alarm.sentences()]
+    if len(alarms) > _TOLD:
+        lines += ["", f"And {len(alarms) - _TOLD} more; --json lists them all."]
     expected = monitor.level * len(monitor.groups_)
     sure = ", ".join(map(str, monitor.discoveries_)) or "none"
     return [
@@ -133,11 +184,15 @@ def _scale(rows: Any, log10_e: Any) -> str:
     )
 
 
-def _document(monitor: "CalibrationMonitor", n_new: int) -> dict[str, Any]:
+def _document(watched: "Watched") -> dict[str, Any]:
+    monitor = watched.monitor
     rows, log10_e = monitor.trace_
     return {
-        "new_rows": n_new,
+        "new_rows": watched.n_new,
         "rows": monitor.n_rows_,
+        "late": watched.n_late,
+        "waiting": monitor.n_pending_,
+        "missing": monitor.n_missing_,
         "classes": monitor.classes,
         "level": monitor.level,
         "alarm": monitor.alarm_,

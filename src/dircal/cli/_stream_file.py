@@ -1,0 +1,144 @@
+"""Rows of a stream in a file: scores, labels that may be missing, groups, times and names."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._typing import AnyFloatArray, LabelArray
+from dircal.cli._selection import columns_of_classes, columns_of_map
+from dircal.cli._source import PredictionsFile, column_called
+from dircal.cli.tables import AbstractChunk, AbstractTable
+from dircal.validation import label_text
+
+__all__ = ["FileBatch", "StreamColumns", "StreamNames", "batches_of", "texts_of"]
+
+
+@dataclass(frozen=True)
+class StreamNames:
+    """Names of columns: of times, of groups, and of what rows are called; None for none."""
+
+    time: str | None
+    group: str | None
+    key: str | None
+
+
+@dataclass(frozen=True)
+class StreamColumns:
+    """Positions of scores, label, group, time and key, and the label of each score."""
+
+    scores: list[int]
+    classes: LabelArray
+    label: int
+    group: int | None
+    time: int | None
+    key: int | None
+
+    @classmethod
+    def of(
+        cls,
+        table: AbstractTable,
+        source: PredictionsFile,
+        names: StreamNames,
+        calibrator: Any,
+        known: LabelArray | None,
+    ) -> "StreamColumns":
+        """Of a table whose scores a calibrator reads, or whose classes may be ``known``."""
+        label = column_called(table, source.label, "--label")
+        options = ((names.group, "--group"), (names.time, "--time"), (names.key, "--id"))
+        group, time, key = (
+            None if name is None else column_called(table, name, option) for name, option in options
+        )
+        if calibrator is not None:
+            scores = columns_of_map(table, source.columns, calibrator)
+            # Calibrated probabilities follow the sorted labels.
+            return cls(scores, calibrator.classes_, label, group, time, key)
+        observed = _observed(table, label, source.classes is None) if known is None else known
+        aside = [one for one in (label, group, time, key) if one is not None]
+        chosen = columns_of_classes(table, source.columns, source.classes, observed, aside)
+        return cls(chosen.positions, chosen.classes, label, group, time, key)
+
+    @property
+    def all(self) -> list[int]:
+        """Positions of all of them."""
+        others = (self.label, self.group, self.time, self.key)
+        return [*self.scores, *(one for one in others if one is not None)]
+
+
+def _observed(table: AbstractTable, label: int, needed: bool) -> LabelArray:
+    """Labels that occur in a column: at least one, if they are needed."""
+    parts = [_there(chunk, label) for chunk in table.chunks([label])]
+    found = [np.unique(part) for part in parts if len(part)]
+    if not parts:
+        raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions with labels.")
+    if not found and not needed:
+        return np.array([], dtype=np.str_)
+    if not found:
+        raise ValueError(
+            f"{str(table.path)!r} has no row with a label yet. Name the classes: --classes."
+        )
+    return np.unique(table.as_labels(np.unique(np.concatenate(found))))
+
+
+def _there(chunk: AbstractChunk, column: int) -> LabelArray:
+    here = ~chunk.is_empty(column)
+    return (chunk if here.all() else chunk.take(here)).values(column)
+
+
+def texts_of(chunk: AbstractChunk, column: int) -> npt.NDArray[np.object_]:
+    """What cells say; nothing where they are empty."""
+    texts = np.full(chunk.n_rows, "", dtype=object)
+    texts[~chunk.is_empty(column)] = [label_text(one) for one in _there(chunk, column).tolist()]
+    return texts
+
+
+@dataclass(frozen=True)
+class FileBatch:
+    """Some rows; labels and keys are texts, and a label that is missing is an empty one."""
+
+    scores: AnyFloatArray
+    labels: npt.NDArray[np.object_]
+    groups: LabelArray | None
+    times: LabelArray | None
+    keys: npt.NDArray[np.object_] | None
+
+    def part(self, rows: slice) -> "FileBatch":
+        """Some of the rows."""
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        return FileBatch(
+            self.scores[rows],
+            self.labels[rows],
+            some(self.groups),
+            some(self.times),
+            some(self.keys),
+        )
+
+    def digest(self) -> str:
+        """By which the first row is known again: its label, unless that may come later."""
+        name = self.labels[0] if self.keys is None else self.keys[0]
+        content = self.scores[0].tobytes() + str(name).encode()
+        return hashlib.sha256(content).hexdigest()[:16]
+
+
+def batches_of(
+    table: AbstractTable, columns: StreamColumns, size: int, advance: Callable[[int], None]
+) -> Iterator[tuple[int, FileBatch]]:
+    """Rows in batches, with the number of the first of each."""
+    for chunk in table.chunks(columns.all):
+        time = None if columns.time is None else table.as_labels(chunk.values(columns.time))
+        whole = FileBatch(
+            chunk.numbers(columns.scores),
+            texts_of(chunk, columns.label),
+            None if columns.group is None else chunk.values(columns.group),
+            time,
+            None if columns.key is None else texts_of(chunk, columns.key),
+        )
+        for start in range(0, chunk.n_rows, size):
+            yield chunk.first + start, whole.part(slice(start, start + size))
+        advance(chunk.advance)
