@@ -91,12 +91,18 @@ class TestCommand:
         other.mkdir()
         write_network(other / "bent.npz", 9, bent=1.0)
         results = Results(tmp_path)
-        for name in ("networks", "sources", "comparisons", "evidence"):
+        for name in ("networks", "sources", "comparisons", "evidence", "ratios"):
             results.write(f"{name}.csv", Results(folder).read(f"{name}.csv"))
+        # A line that the new file does not have.
+        stale = [["bent", "full", "curved", 1.0, 1, 1.0, 0.5]]
+        results.add("ratios.csv", stale, list(results.read("ratios.csv")), ["network", "larger"])
         done = call("--logits", other, "--results", tmp_path, "--draws", 3)
         assert "1 of 1 networks measured" in done.output
         assert results.done()["bent"] != Results(folder).done()["bent"]
         assert results.done()["straight"] == Results(folder).done()["straight"]
+        before, after = (table.read("ratios.csv") for table in (Results(folder), results))
+        assert len(after[after["network"] == "bent"]) == 2
+        assert len(after) == len(before)
 
     def test_a_stopped_run_goes_on(self, networks, tmp_path):
         arguments = ("--logits", networks, "--results", tmp_path, "--draws", 3)
