@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import tarfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,8 @@ from experiments.neural.training._parts import (  # noqa: E402
 from experiments.neural.training._pixels import Pictures, load_pictures  # noqa: E402
 from experiments.neural.training._recipes import RECIPES  # noqa: E402
 from experiments.neural.training._train import save_logits, train  # noqa: E402
+from experiments.study._networks import BASES, OPTIONS, attributes_of  # noqa: E402
+from experiments.study._recipes import TRAININGS  # noqa: E402
 from numpy.testing import assert_allclose, assert_array_equal  # noqa: E402
 from rich.console import Console  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
@@ -277,3 +279,27 @@ class TestLosses:
         rows = torch.arange(2)
         expected = share * losses[rows, self.y] + (1 - share) * losses[rows, self.y[other]]
         assert found == pytest.approx(float(expected.mean()), rel=1e-5)
+
+
+class TestStudy:
+    def test_attributes_are_those_of_the_recipes(self):
+        assert len(TRAININGS) <= 20
+        for name, recipe in TRAININGS.items():
+            about = attributes_of(name)
+            assert about.epochs == str(recipe.epochs), name
+            assert ("mixed" in about.augmentation) == (recipe.mixup > 0), name
+            assert ("mirrored" in about.augmentation) == recipe.moved, name
+            assert about.loss.startswith("focal" if recipe.focal else "cross entropy"), name
+            assert ("smoothed" in about.loss) == (recipe.smoothing > 0), name
+
+    @pytest.mark.parametrize("base", BASES)
+    def test_one_option_is_changed_at_a_time(self, base):
+        plain = TRAININGS[f"{base}_plain"]
+        for option in OPTIONS:
+            own = TRAININGS.get(f"{base}_{option}", plain)
+            changed = [
+                field.name
+                for field in fields(own)
+                if getattr(own, field.name) != getattr(plain, field.name)
+            ]
+            assert len(changed) == (own is not plain), option
