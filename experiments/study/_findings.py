@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 PAPER = "the paper's own"
+SHIFTED = ("PathMNIST", "UAV-Human", "Tiny ImageNet")
+"""Sources whose rows to test on are not like those that were fitted or trained on."""
 _LEVEL = 0.05
 _STRONG = 5.0
 """Nats: the odds change by 150 to 1, which is called very strong."""
@@ -54,6 +56,14 @@ def tell_sources(study: Study) -> list[str]:
     for name, words in _WORDS.items():
         if found[name]:
             told.append(f"{words}: {_with_gains(found[name], gains)}.")
+    steady = [gain for source, gain in gains.items() if source not in SHIFTED]
+    if FEWEST <= len(steady) < n:
+        outside = sum(verdict_of(gain) == "outside" for gain in steady)
+        told.append(
+            f"Without {', '.join(source for source in SHIFTED if source in gains)}, whose test "
+            f"rows are not like those fitted or trained on: {mean_gain([gain.value for gain in steady])} in "
+            f"the mean, above zero on {Share(outside, len(steady))}."
+        )
     own = [source for source in gains if study.recipe_of(source) == PAPER]
     if own:
         told.append(f"The paper's own networks: {_with_gains(own, gains)}.")
@@ -174,15 +184,11 @@ def tell_architectures(study: Study) -> list[str]:
     for source, own in study.of_kind("network").groupby("source"):
         if len(own) < FEWEST:
             continue
-        gains = study.relative.loc[own.index, MAIN]
-        gains.index = [attributes_of(str(name)).architecture for name in gains.index]
-        if gains.index.nunique() < FEWEST:
+        if len({attributes_of(str(name)).architecture for name in own.index}) < FEWEST:
             continue
-        low, high = gains.idxmin(), gains.idxmax()
-        told.append(
-            f"{source}: from {_of(study, own, low)} to {_of(study, own, high)}, {len(own)} "
-            "networks."
-        )
+        gains = study.relative.loc[own.index, MAIN]
+        ends = [_of(study, str(name)) for name in (gains.idxmin(), gains.idxmax())]
+        told.append(f"{source}: from {' to '.join(ends)}, {len(own)} networks.")
     return told
 
 
@@ -200,10 +206,9 @@ def tell_families_within(study: Study) -> list[str]:
     return told
 
 
-def _of(study: Study, own: pd.DataFrame, architecture: str) -> str:
-    """The extreme of an architecture within a source."""
-    name = next(n for n in own.index if attributes_of(str(n)).architecture == architecture)
-    return f"{study.gain(str(name), MAIN)} ({architecture})"
+def _of(study: Study, network: str) -> str:
+    """The gain on a network, with its architecture."""
+    return f"{study.gain(network, MAIN)} ({attributes_of(network).architecture})"
 
 
 def tell_bases(study: Study) -> list[str]:
@@ -254,9 +259,13 @@ def _effect(effect: Effect) -> str:
     each = "; ".join(f"{network} {gain}" for network, gain in effect.by_network.items())
     if len(effect.by_network) < FEWEST:
         return f"{name} changes the gain by {each}."
-    mean = effect.mean
+    mean, own = effect.mean, list(effect.by_network.values())
     what = "may be nothing" if mean.holds_zero else "is more than chance among these networks"
-    return f"{name} changes the gain by {mean} in the mean, which {what}: {each}."
+    above, below = sum(gain.low > 0 for gain in own), sum(gain.high < 0 for gain in own)
+    return (
+        f"{name} changes the gain by {mean} in the mean, which {what}; by their own intervals it "
+        f"rises on {above} and falls on {below} of {len(own)}: {each}."
+    )
 
 
 def tell_losses(study: Study) -> str:
