@@ -59,10 +59,11 @@ def tell_sources(study: Study) -> list[str]:
     steady = [gain for source, gain in gains.items() if source not in SHIFTED]
     if FEWEST <= len(steady) < n:
         outside = sum(verdict_of(gain) == "outside" for gain in steady)
+        rest = mean_gain([gain.value for gain in steady])
         told.append(
             f"Without {', '.join(source for source in SHIFTED if source in gains)}, whose test "
-            f"rows are not like those fitted or trained on: {mean_gain([gain.value for gain in steady])} in "
-            f"the mean, above zero on {Share(outside, len(steady))}."
+            f"rows are not like those fitted or trained on: {rest} in the mean, above zero on "
+            f"{Share(outside, len(steady))}."
         )
     own = [source for source in gains if study.recipe_of(source) == PAPER]
     if own:
