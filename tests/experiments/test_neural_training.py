@@ -170,6 +170,16 @@ def pictures():
     return Pictures(pixels.astype(np.uint8), labels, 100)
 
 
+class Seeds:
+    """Notes the seeds that are asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, seed):
+        self.asked.append(seed)
+
+
 class TestTraining:
     recipe = replace(RECIPES["c10_lenet5_seed13"], epochs=3)
 
@@ -208,14 +218,33 @@ class TestTraining:
         for name, value in whole.state_dict().items():
             assert torch.equal(value, again.state_dict()[name]), name
 
-    def test_the_seed_makes_another_network(self, pictures, tmp_path):
-        divided = self.recipe.parts(400, 100)
-        short = replace(self.recipe, epochs=1)
-        one, other = (
-            train(replace(short, seed=seed), pictures, divided, tmp_path / f"{seed}.pt", print)
-            for seed in (0, 1)
+    def first_weights(self, pictures, path, **options):
+        recipe = replace(self.recipe, epochs=1, **options)
+        model = train(recipe, pictures, recipe.parts(400, 100), path, lambda epoch: None)
+        return next(model.parameters()).detach()
+
+    def test_the_seed_makes_other_first_weights(self, pictures, tmp_path):
+        """So slowly that they stay what they were."""
+        still = {"learning_rate": 1e-12, "decay": 0.0}
+        one, same, other = (
+            self.first_weights(pictures, tmp_path / f"{i}.pt", seed=seed, **still)
+            for i, seed in enumerate((0, 0, 1))
         )
-        assert not torch.equal(next(one.parameters()), next(other.parameters()))
+        assert torch.equal(one, same)
+        assert not torch.allclose(one, other, atol=1e-3)
+
+    def test_the_seed_makes_another_order_of_pictures(self, pictures, tmp_path, monkeypatch):
+        monkeypatch.setattr(torch, "manual_seed", seen := Seeds())
+        self.first_weights(pictures, tmp_path / "0.pt")
+        self.first_weights(pictures, tmp_path / "1.pt", seed=1)
+        assert seen.asked == [0, 1000, 1, 2000]
+
+    def test_decay_makes_weights_smaller(self, pictures, tmp_path):
+        small, large = (
+            self.first_weights(pictures, tmp_path / f"{decay}.pt", decay=decay).norm()
+            for decay in (0.5, 0.0)
+        )
+        assert small < 0.9 * large
 
     def test_what_is_there_is_not_made_again(self, pictures, tmp_path, monkeypatch):
         monkeypatch.setattr(_make, "load_pictures", lambda name, folder: pictures)

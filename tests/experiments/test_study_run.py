@@ -118,6 +118,17 @@ class TestCommand:
         assert done.exit_code == 2
         assert "--logits needs --results" in done.output
 
+    def test_a_folder_without_networks_is_named(self, tmp_path):
+        done = call("--logits", tmp_path, "--results", tmp_path / "results")
+        assert done.exit_code == 1
+        assert "There are no networks in" in done.output
+
+    def test_a_file_that_cannot_be_used_is_told_in_one_line(self, tmp_path):
+        np.savez(tmp_path / "bad.npz", logits=np.zeros((9, 3)), labels=np.arange(8) % 3)
+        done = call("--logits", tmp_path, "--results", tmp_path / "results")
+        assert done.exit_code == 1
+        assert "labels of shape (8,) for 9 rows" in " ".join(done.output.split())
+
     def test_without_tables_there_is_no_page(self, tmp_path):
         done = call("--stage", "page", "--results", tmp_path)
         assert done.exit_code == 1
