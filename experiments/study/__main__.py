@@ -8,6 +8,7 @@ import joblib
 from rich.console import Console
 
 from experiments._shared.command import resumable
+from experiments.neural._networks import ENDINGS
 
 from ._figure import draw_figure
 from ._files import Cache, Results
@@ -57,6 +58,11 @@ def main(
     with resumable(console, OSError, ValueError):
         if set(STAGES).intersection(chosen):
             members = find_members([logits] if logits else None)
+            if not members:
+                raise ValueError(
+                    f"There are no networks in {logits}: files that end in {', '.join(ENDINGS)}. "
+                    "Name their folder with --logits."
+                )
             where = Cache(cache or (folder.folder if logits else HERE) / "cache")
             with joblib.parallel_config(backend="sequential"):
                 run(Plan(members, where, folder, draws, chosen), console)

@@ -42,6 +42,7 @@ def _by_source(members: Iterable[Member]) -> dict[str, list[Member]]:
 
 def _note_network(results: Results, member: Member, outcome: dict[str, Any]) -> None:
     name, entry = member.name, member.entry
+    results.forget(name)
     gains: Lines = []
     for line in outcome["comparisons"]:
         numbers = [f"{line[column]:.7g}" for column in ("difference", "low", "high", "pvalue")]

@@ -33,3 +33,11 @@ class Results(AbstractTables):
         if networks.empty:
             return {}
         return dict(zip(networks["network"], networks["sha256"], strict=True))
+
+    def forget(self, network: str) -> None:
+        """Drop the lines of a network before it gets new ones: it may get fewer."""
+        # First the one that says that the others are there.
+        for name in ("networks", "comparisons", "ratios", "evidence"):
+            table = self.read(f"{name}.csv")
+            if len(table):
+                self.write(f"{name}.csv", table[table["network"] != network])

@@ -1,6 +1,7 @@
 """What the page says in sentences, every one made from the numbers."""
 
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 import pandas as pd
 
@@ -8,21 +9,26 @@ from experiments.neural._study import Share
 
 from ._gains import Gain, mean_gain
 from ._networks import BASES, NOT_KNOWN, OPTIONS, attributes_of
-from ._study import MAIN, NEAR, OTHERS, Effect, Group, Study, verdict_of
+from ._study import MAIN, NEAR, OTHERS, VERDICTS, Effect, Group, Study, verdict_of
 
 __all__ = [
     "FEWEST",
     "tell_architectures",
     "tell_bases",
     "tell_evidence",
+    "tell_families_within",
     "tell_groups",
     "tell_limits",
+    "tell_losses",
     "tell_maps",
     "tell_options",
     "tell_sources",
+    "tell_trained",
 ]
 
 PAPER = "the paper's own"
+SHIFTED = ("PathMNIST", "UAV-Human", "Tiny ImageNet")
+"""Sources whose rows to test on are not like those that were fitted or trained on."""
 _LEVEL = 0.05
 _STRONG = 5.0
 """Nats: the odds change by 150 to 1, which is called very strong."""
@@ -36,16 +42,29 @@ def tell_sources(study: Study) -> list[str]:
     by_verdict: dict[str, list[str]] = {}
     for source, gain in gains.items():
         by_verdict.setdefault(verdict_of(gain), []).append(source)
-    n, found = len(gains), {name: by_verdict.get(name, []) for name in _WORDS}
+    n, found = len(gains), {name: by_verdict.get(name, []) for name in VERDICTS}
     mean = mean_gain([gain.value for gain in gains.values()])
     told = [
         f"Over {n} sources with {len(study.of_kind('network'))} networks the curved map has a "
         f"log-loss that is lower than with one temperature by {mean} in the mean. The interval "
         f"lies above zero on {Share(len(found['outside']), n)}."
     ]
+    if found["outside"]:
+        # The largest first.
+        ends = [found["outside"][0], found["outside"][-1]]
+        told.append(f"The largest and the smallest of these: {_with_gains(ends, gains)}.")
     for name, words in _WORDS.items():
         if found[name]:
             told.append(f"{words}: {_with_gains(found[name], gains)}.")
+    steady = [gain for source, gain in gains.items() if source not in SHIFTED]
+    if FEWEST <= len(steady) < n:
+        outside = sum(verdict_of(gain) == "outside" for gain in steady)
+        rest = mean_gain([gain.value for gain in steady])
+        told.append(
+            f"Without {', '.join(source for source in SHIFTED if source in gains)}, whose test "
+            f"rows are not like those fitted or trained on: {rest} in the mean, above zero on "
+            f"{Share(outside, len(steady))}."
+        )
     own = [source for source in gains if study.recipe_of(source) == PAPER]
     if own:
         told.append(f"The paper's own networks: {_with_gains(own, gains)}.")
@@ -53,7 +72,6 @@ def tell_sources(study: Study) -> list[str]:
 
 
 _WORDS = {
-    "outside": "Outside of the temperature family, as the interval is above zero",
     "near": f"Zero is inside of the interval, and more than {100 * NEAR:g} % is not",
     "open": f"Zero is inside of the interval, and so is more than {100 * NEAR:g} %: not decided",
     "worse": "The curved map is worse, by more than chance",
@@ -82,7 +100,15 @@ def tell_maps(study: Study) -> list[str]:
     if len(added) >= FEWEST:
         mean = mean_gain(list(added))
         told.append(f"Curves add {mean} to what the full matrix gains, in the mean over sources.")
+    own = [name for name in study.of_kind("network").index if _is_of_paper(str(name))]
+    if own:
+        each = "; ".join(f"{name} {study.gain(str(name), MAIN, 'full')}" for name in own)
+        told.append(f"On the paper's own networks curves add: {each}.")
     return told
+
+
+def _is_of_paper(network: str) -> bool:
+    return attributes_of(network).recipe == PAPER
 
 
 def tell_evidence(study: Study) -> list[str]:
@@ -135,13 +161,22 @@ def tell_groups(study: Study, attribute: str) -> Iterator[str]:
     """The mean gain of groups with sources enough for an interval."""
     for group in study.groups(attribute):
         if group.name != NOT_KNOWN and len(group.gains) >= FEWEST:
-            yield f"{group.name}: {_mean(group)}."
+            yield f"{group.name}: {_mean(group)}{_outside(study, group, attribute)}."
 
 
 def _mean(group: Group) -> str:
     mean = group.mean
     may_be = ", which may be nothing" if mean.holds_zero else ""
-    return f"{mean} over {len(group.gains)} sources{may_be}"
+    return f"{mean} in the mean over {len(group.gains)} sources{may_be}"
+
+
+def _outside(study: Study, group: Group, attribute: str) -> str:
+    """How many are outside of the family; a source has one recipe but several architectures."""
+    if attribute != "recipe":
+        return ""
+    gains = study.sources()
+    outside = sum(verdict_of(gains[source]) == "outside" for source in group.gains)
+    return f"; outside of the family {Share(outside, len(group.gains))}"
 
 
 def tell_architectures(study: Study) -> list[str]:
@@ -150,22 +185,31 @@ def tell_architectures(study: Study) -> list[str]:
     for source, own in study.of_kind("network").groupby("source"):
         if len(own) < FEWEST:
             continue
-        gains = study.relative.loc[own.index, MAIN]
-        gains.index = [attributes_of(str(name)).architecture for name in gains.index]
-        if gains.index.nunique() < FEWEST:
+        if len({attributes_of(str(name)).architecture for name in own.index}) < FEWEST:
             continue
-        low, high = gains.idxmin(), gains.idxmax()
-        told.append(
-            f"{source}: from {_of(study, own, low)} to {_of(study, own, high)}, {len(own)} "
-            "networks."
-        )
+        gains = study.relative.loc[own.index, MAIN]
+        ends = [_of(study, str(name)) for name in (gains.idxmin(), gains.idxmax())]
+        told.append(f"{source}: from {' to '.join(ends)}, {len(own)} networks.")
     return told
 
 
-def _of(study: Study, own: pd.DataFrame, architecture: str) -> str:
-    """The extreme of an architecture within a source."""
-    name = next(n for n in own.index if attributes_of(str(n)).architecture == architecture)
-    return f"{study.gain(str(name), MAIN)} ({architecture})"
+def tell_families_within(study: Study) -> list[str]:
+    """Families against each other within sources, where all else of a recipe is the same."""
+    families = {group.name: group.gains for group in study.groups("family")}
+    told = []
+    for (one, gains), (other, others) in combinations(families.items(), 2):
+        both = [source for source in gains if source in others]
+        if NOT_KNOWN in (one, other) or len(both) < FEWEST:
+            continue
+        mean = mean_gain([gains[source] - others[source] for source in both])
+        may_be = ", which may be nothing" if mean.holds_zero else ""
+        told.append(f"{one} less {other}: {mean} over {len(both)} sources{may_be}.")
+    return told
+
+
+def _of(study: Study, network: str) -> str:
+    """The gain on a network, with its architecture."""
+    return f"{study.gain(network, MAIN)} ({attributes_of(network).architecture})"
 
 
 def tell_bases(study: Study) -> list[str]:
@@ -181,11 +225,34 @@ def tell_bases(study: Study) -> list[str]:
     return told
 
 
+def tell_trained(study: Study) -> list[str]:
+    """In short: our own trainings without an option, and the mean effect of each."""
+    trained = study.trained()
+    plain = {network: options["plain"] for network, options in trained.items()}
+    if not plain:
+        return []
+    told = [f"Small networks of our own, nothing changed: {_with_gains(plain, plain)}."]
+    means = [
+        f"{OPTIONS[effect.option]} {effect.mean}"
+        for effect in _in_order(study)
+        if len(effect.by_network) >= FEWEST
+    ]
+    if means:
+        told.append(
+            f"What options of training add to the gain, the mean over {len(plain)} networks: "
+            f"{'; '.join(means)}."
+        )
+    return told
+
+
+def _in_order(study: Study) -> list[Effect]:
+    order = list(OPTIONS)
+    return sorted(study.effects(), key=lambda effect: order.index(effect.option))
+
+
 def tell_options(study: Study) -> list[str]:
     """What each option of training changes in the gain of the curved map."""
-    order = list(OPTIONS)
-    effects = sorted(study.effects(), key=lambda effect: order.index(effect.option))
-    return [_effect(effect) for effect in effects]
+    return [_effect(effect) for effect in _in_order(study)]
 
 
 def _effect(effect: Effect) -> str:
@@ -193,9 +260,21 @@ def _effect(effect: Effect) -> str:
     each = "; ".join(f"{network} {gain}" for network, gain in effect.by_network.items())
     if len(effect.by_network) < FEWEST:
         return f"{name} changes the gain by {each}."
-    mean = effect.mean
+    mean, own = effect.mean, list(effect.by_network.values())
     what = "may be nothing" if mean.holds_zero else "is more than chance among these networks"
-    return f"{name} changes the gain by {mean} in the mean, which {what}: {each}."
+    above, below = sum(gain.low > 0 for gain in own), sum(gain.high < 0 for gain in own)
+    return (
+        f"{name} changes the gain by {mean} in the mean, which {what}; by their own intervals it "
+        f"rises on {above} and falls on {below} of {len(own)}: {each}."
+    )
+
+
+def tell_losses(study: Study) -> str:
+    """How alike the losses are that sources tell of."""
+    losses = [attributes_of(str(name)).loss for name in study.of_kind("network").index]
+    told = [loss for loss in losses if loss != NOT_KNOWN]
+    alike = sum(loss == "cross entropy" for loss in told)
+    return f"of {len(told)} networks whose loss is told, {alike} have cross entropy"
 
 
 def tell_limits(study: Study) -> str:

@@ -30,7 +30,7 @@ class Losses:
 
     @property
     def influences(self) -> FloatArray:
-        """By how much each row moves the gain: their mean is zero."""
+        """The influence function of the gain at each row, as the delta method has it; mean zero."""
         kept = (1.0 - self.gain) * self.reference - self.map
         influences: FloatArray = kept / self.reference.mean()
         return influences

@@ -42,20 +42,20 @@ class Scores:
 
 
 def scores_of(network: Network) -> Scores:
-    """The same log-probabilities for every map, so that a gain is never that of another floor.
+    """The same log-probabilities for every map, so that a gain is never that of another clip.
 
-    Those of logits are their log-softmax. Probabilities get the floor that temperature scaling
+    Those of logits are their log-softmax. Probabilities get the clip that temperature scaling
     learns on the rows to fit on.
     """
-    floor = 0.0
+    clip = 0.0
     if not network.has_logits:
         scaling = TemperatureScaling(classes=range(network.n_classes))
-        floor = scaling.fit(network.fit.proba, network.fit.y).clip_
+        clip = scaling.fit(network.fit.proba, network.fit.y).clip_
 
     def logs(part: Part) -> FloatArray:
         raw = part.logits
         if raw is None:
-            raw = np.log(np.maximum(part.proba, max(floor, np.finfo(float).tiny)))
+            raw = np.log(np.maximum(part.proba, max(clip, np.finfo(float).tiny)))
         scores: FloatArray = log_softmax(raw, axis=1)
         return scores
 

@@ -71,9 +71,9 @@ BASES = {
 OPTIONS = {
     "plain": "nothing changed",
     "short": "a quarter of the epochs",
-    "smoothing": "label smoothing, 0.1",
-    "mixup": "mixup, 1",
-    "focal": "focal loss, exponent 3",
+    "smoothing": "label smoothing (0.1)",
+    "mixup": "mixup (1)",
+    "focal": "focal loss (exponent 3)",
     "no_decay": "no weight decay",
     "seed1": "another seed",
 }

@@ -1,6 +1,6 @@
 """What the tables say: gains by source, group and option, and what follows from their intervals."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -90,12 +90,12 @@ class Study:
         table = own.pivot(index="network", columns="map", values="difference")
         return -table.div(self.networks["loss"], axis=0)
 
-    def gain(self, network: str, map_: str) -> Gain | None:
+    def gain(self, network: str, map_: str, other: str = REFERENCE) -> Gain | None:
         """Of one network, with the interval of the paired comparison; None where not fitted."""
         own = self.comparisons.set_index(["network", "map", "other"])
-        if (network, map_, REFERENCE) not in own.index:
+        if (network, map_, other) not in own.index:
             return None
-        line, loss = own.loc[(network, map_, REFERENCE)], self.networks.loc[network, "loss"]
+        line, loss = own.loc[(network, map_, other)], self.networks.loc[network, "loss"]
         return Gain(*(-line[name] / loss for name in ("difference", "high", "low")))
 
     def groups(self, attribute: str, kind: str = "network") -> list[Group]:
@@ -150,10 +150,6 @@ class Study:
         about = self.of_kind(kind)
         own = values[values.index.isin(about.index)]
         return own.groupby(about["source"].reindex(own.index)).mean()
-
-    def counted(self, networks: Callable[[str], bool]) -> int:
-        """How many networks that are no trainings of our own have some property."""
-        return sum(networks(str(name)) for name in self.of_kind("network").index)
 
     @property
     def n_trained(self) -> int:

@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import tarfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,8 @@ from experiments.neural.training._parts import (  # noqa: E402
 from experiments.neural.training._pixels import Pictures, load_pictures  # noqa: E402
 from experiments.neural.training._recipes import RECIPES  # noqa: E402
 from experiments.neural.training._train import save_logits, train  # noqa: E402
+from experiments.study._networks import BASES, OPTIONS, attributes_of  # noqa: E402
+from experiments.study._recipes import TRAININGS  # noqa: E402
 from numpy.testing import assert_allclose, assert_array_equal  # noqa: E402
 from rich.console import Console  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
@@ -168,6 +170,16 @@ def pictures():
     return Pictures(pixels.astype(np.uint8), labels, 100)
 
 
+class Seeds:
+    """Notes the seeds that are asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, seed):
+        self.asked.append(seed)
+
+
 class TestTraining:
     recipe = replace(RECIPES["c10_lenet5_seed13"], epochs=3)
 
@@ -206,14 +218,33 @@ class TestTraining:
         for name, value in whole.state_dict().items():
             assert torch.equal(value, again.state_dict()[name]), name
 
-    def test_the_seed_makes_another_network(self, pictures, tmp_path):
-        divided = self.recipe.parts(400, 100)
-        short = replace(self.recipe, epochs=1)
-        one, other = (
-            train(replace(short, seed=seed), pictures, divided, tmp_path / f"{seed}.pt", print)
-            for seed in (0, 1)
+    def first_weights(self, pictures, path, **options):
+        recipe = replace(self.recipe, epochs=1, **options)
+        model = train(recipe, pictures, recipe.parts(400, 100), path, lambda epoch: None)
+        return next(model.parameters()).detach()
+
+    def test_the_seed_makes_other_first_weights(self, pictures, tmp_path):
+        """So slowly that they stay what they were."""
+        still = {"learning_rate": 1e-12, "decay": 0.0}
+        one, same, other = (
+            self.first_weights(pictures, tmp_path / f"{i}.pt", seed=seed, **still)
+            for i, seed in enumerate((0, 0, 1))
         )
-        assert not torch.equal(next(one.parameters()), next(other.parameters()))
+        assert torch.equal(one, same)
+        assert not torch.allclose(one, other, atol=1e-3)
+
+    def test_the_seed_makes_another_order_of_pictures(self, pictures, tmp_path, monkeypatch):
+        monkeypatch.setattr(torch, "manual_seed", seen := Seeds())
+        self.first_weights(pictures, tmp_path / "0.pt")
+        self.first_weights(pictures, tmp_path / "1.pt", seed=1)
+        assert seen.asked == [0, 1000, 1, 2000]
+
+    def test_decay_makes_weights_smaller(self, pictures, tmp_path):
+        small, large = (
+            self.first_weights(pictures, tmp_path / f"{decay}.pt", decay=decay).norm()
+            for decay in (0.5, 0.0)
+        )
+        assert small < 0.9 * large
 
     def test_what_is_there_is_not_made_again(self, pictures, tmp_path, monkeypatch):
         monkeypatch.setattr(_make, "load_pictures", lambda name, folder: pictures)
@@ -277,3 +308,27 @@ class TestLosses:
         rows = torch.arange(2)
         expected = share * losses[rows, self.y] + (1 - share) * losses[rows, self.y[other]]
         assert found == pytest.approx(float(expected.mean()), rel=1e-5)
+
+
+class TestStudy:
+    def test_attributes_are_those_of_the_recipes(self):
+        assert len(TRAININGS) <= 20
+        for name, recipe in TRAININGS.items():
+            about = attributes_of(name)
+            assert about.epochs == str(recipe.epochs), name
+            assert ("mixed" in about.augmentation) == (recipe.mixup > 0), name
+            assert ("mirrored" in about.augmentation) == recipe.moved, name
+            assert about.loss.startswith("focal" if recipe.focal else "cross entropy"), name
+            assert ("smoothed" in about.loss) == (recipe.smoothing > 0), name
+
+    @pytest.mark.parametrize("base", BASES)
+    def test_one_option_is_changed_at_a_time(self, base):
+        plain = TRAININGS[f"{base}_plain"]
+        for option in OPTIONS:
+            own = TRAININGS.get(f"{base}_{option}", plain)
+            changed = [
+                field.name
+                for field in fields(own)
+                if getattr(own, field.name) != getattr(plain, field.name)
+            ]
+            assert len(changed) == (own is not plain), option

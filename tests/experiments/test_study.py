@@ -6,7 +6,7 @@ from experiments.neural._networks import Network, Part, catalogued
 from experiments.study._gains import Gain, Losses, difference_of, gain_of, mean_gain
 from experiments.study._likelihood import ratio_tests
 from experiments.study._maps import Scores, can_be_fitted, scores_of
-from experiments.study._networks import BASES, NOT_KNOWN, OPTIONS, attributes_of
+from experiments.study._networks import NOT_KNOWN, attributes_of
 from experiments.study._study import verdict_of
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax, softmax
@@ -156,34 +156,3 @@ class TestAttributes:
 
     def test_of_a_file_of_a_user_nothing_is_known(self):
         assert set(attributes_of("mine")) == {NOT_KNOWN}
-
-    def test_trainings_are_described_as_they_are_made(self):
-        pytest.importorskip("torch")
-        pytest.importorskip("PIL")
-        from experiments.study._recipes import TRAININGS
-
-        assert len(TRAININGS) <= 20
-        for name, recipe in TRAININGS.items():
-            about = attributes_of(name)
-            assert about.epochs == str(recipe.epochs), name
-            assert ("mixed" in about.augmentation) == (recipe.mixup > 0), name
-            assert ("mirrored" in about.augmentation) == recipe.moved, name
-            assert about.loss.startswith("focal" if recipe.focal else "cross entropy"), name
-            assert ("smoothed" in about.loss) == (recipe.smoothing > 0), name
-
-    def test_one_option_is_changed_at_a_time(self):
-        pytest.importorskip("torch")
-        from dataclasses import fields
-
-        from experiments.study._recipes import TRAININGS
-
-        for base in BASES:
-            plain = TRAININGS[f"{base}_plain"]
-            for option in OPTIONS:
-                own = TRAININGS.get(f"{base}_{option}", plain)
-                changed = [
-                    field.name
-                    for field in fields(own)
-                    if getattr(own, field.name) != getattr(plain, field.name)
-                ]
-                assert len(changed) == (own is not plain), option

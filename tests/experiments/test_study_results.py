@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from experiments.neural._networks import read_network, sha256
 from experiments.study.__main__ import HERE, main
 from experiments.study._files import Results
+from experiments.study._findings import tell_architectures
 from experiments.study._networks import TRAINED, attributes_of
 from experiments.study._study import OTHERS, Study
 
@@ -61,3 +62,23 @@ def test_trained_networks_are_better_than_chance(path):
     network = read_network(path)
     assert (len(network.fit.y), len(network.test.y)) == (5000, 10_000)
     assert np.mean(network.test.logits.argmax(axis=1) == network.test.y) > 0.25
+
+
+def test_sentences_name_the_extreme_networks():
+    study = Study(RESULTS)
+    told = tell_architectures(study)
+    own = study.of_kind("network")
+    for line in told:
+        source = line.split(":")[0]
+        gains = study.relative.loc[own.index[own["source"] == source], "curved"]
+        assert f"from {100 * gains.min():+.2f} %" in line
+        assert f"to {100 * gains.max():+.2f} %" in line
+
+
+def test_the_page_holds_every_finding():
+    page = (RESULTS.folder / "page.md").read_text()
+    study = Study(RESULTS)
+    for effect in study.effects():
+        for gain in effect.by_network.values():
+            assert str(gain) in page
+    assert len(study.of_kind(TRAINED)) <= 20

@@ -91,12 +91,18 @@ class TestCommand:
         other.mkdir()
         write_network(other / "bent.npz", 9, bent=1.0)
         results = Results(tmp_path)
-        for name in ("networks", "sources", "comparisons", "evidence"):
+        for name in ("networks", "sources", "comparisons", "evidence", "ratios"):
             results.write(f"{name}.csv", Results(folder).read(f"{name}.csv"))
+        # A line that the new file does not have.
+        stale = [["bent", "full", "curved", 1.0, 1, 1.0, 0.5]]
+        results.add("ratios.csv", stale, list(results.read("ratios.csv")), ["network", "larger"])
         done = call("--logits", other, "--results", tmp_path, "--draws", 3)
         assert "1 of 1 networks measured" in done.output
         assert results.done()["bent"] != Results(folder).done()["bent"]
         assert results.done()["straight"] == Results(folder).done()["straight"]
+        before, after = (table.read("ratios.csv") for table in (Results(folder), results))
+        assert len(after[after["network"] == "bent"]) == 2
+        assert len(after) == len(before)
 
     def test_a_stopped_run_goes_on(self, networks, tmp_path):
         arguments = ("--logits", networks, "--results", tmp_path, "--draws", 3)
@@ -111,6 +117,17 @@ class TestCommand:
         done = call("--logits", networks)
         assert done.exit_code == 2
         assert "--logits needs --results" in done.output
+
+    def test_a_folder_without_networks_is_named(self, tmp_path):
+        done = call("--logits", tmp_path, "--results", tmp_path / "results")
+        assert done.exit_code == 1
+        assert "There are no networks in" in done.output
+
+    def test_a_file_that_cannot_be_used_is_told_in_one_line(self, tmp_path):
+        np.savez(tmp_path / "bad.npz", logits=np.zeros((9, 3)), labels=np.arange(8) % 3)
+        done = call("--logits", tmp_path, "--results", tmp_path / "results")
+        assert done.exit_code == 1
+        assert "labels of shape (8,) for 9 rows" in " ".join(done.output.split())
 
     def test_without_tables_there_is_no_page(self, tmp_path):
         done = call("--stage", "page", "--results", tmp_path)
