@@ -41,10 +41,10 @@ check_pipeline_consistency check_positive_only_tag_during_fit check_readonly_mem
 check_sample_weight_equivalence_on_dense_data check_sample_weight_equivalence_on_sparse_data
 check_sample_weights_list check_sample_weights_not_an_array check_sample_weights_not_overwritten
 check_sample_weights_pandas_series check_sample_weights_shape check_supervised_y_2d
-""".split()
+""".split()  # noqa: SIM905 - it is copied into programs, where it is to be short
 
 
-class Broken(Exception):
+class Broken(Exception):  # noqa: N818 - as it reads in the programs
     """What came out is not what the contract says."""
 
 

@@ -15,28 +15,36 @@ _BESIDE = ("python", "numpy", "scipy", "scikit-learn", "pandas", "torch", "jax")
 _FOLDER = "scoreboard"
 _HEAD = f"""# Contract scoreboard
 
-Written by `make scoreboard`, which makes an environment for each library, runs every contract in it and then, for every
-failure, a program that shows it. Nothing here is written by hand.
+Written by `make scoreboard`, which makes an environment for each library, runs every contract in
+it and then, for every failure, a program that shows it. Nothing here is written by hand.
 
-**These contracts are our own.** They are what the tests of `dircal` ask of every calibrator, so it is no surprise that ours
-keep them, and a cell says nothing of how well a library calibrates: that is in [quality.md](quality.md). Others never
-signed them. Each library is called as its documentation says, with its defaults. Where its documentation rules a contract out, or its
-interface has no place for it, the cell is a dash and [counts as nothing](#not-offered).
+**These contracts are our own.** They are what the tests of `dircal` ask of every calibrator, so it
+is no surprise that ours keep them, and others never signed them. A cell says nothing of how well a
+library calibrates: that is in [quality.md](quality.md). Each library is called as its
+documentation says, with its defaults. Where the documentation rules a contract out, or the
+interface has no place for it, that is [not offered](#not-offered) and no failure.
 
 - ✓ the contract holds;
 - **wrong**: an answer comes out, and it is not the one of the contract;
-- **error**: an exception instead of an answer, which is better than a wrong one;
+- **error**: an exception in the place of an answer, which is better than a wrong one;
 - **hang**, **crash**: no answer after {LIMIT} seconds of computing, or the end of the process;
-- – not offered.
+- `-` not offered.
 
 Every failure leads to the program that shows it, and to what that program wrote.
 """
-_DETAILS = f"""Problems have 400 rows of four classes (of two for betacal, which takes no more), made with a fixed seed, of a
-classifier that is too sure. Probabilities are the same where none differs by more than {SAME}, and sum to one within {SUM}: optimisers in
-single precision stop within that. `check_estimator` leaves out, for all alike, {len(FED_WITH_OTHER_COLUMNS)} checks that feed columns which are
-no probabilities or not one for each class; `benchmarks/_scoreboard_contracts.py` lists them and has the source of every contract.
-scikit-learn calibrates classifiers and not probabilities, so it gets a frozen classifier that says what it is given; there, NaN is what
-such a classifier might say.
+_DETAILS = f"""Problems have 400 rows of four classes (two for betacal, which takes no more), made
+with a fixed seed, of a classifier that is too sure. Probabilities are the same where none differs
+by more than {SAME}, and sum to one within {SUM}: optimisers in single precision stop within that.
+`check_estimator` leaves out, for all alike, {len(FED_WITH_OTHER_COLUMNS)} checks that feed columns
+which are no probabilities or not one for each class; `benchmarks/_scoreboard_contracts.py` lists
+them and has the source of every contract. scikit-learn calibrates classifiers and not
+probabilities, so it gets a frozen classifier that says what it is given; there, NaN is what such a
+classifier might say.
+"""
+_ABOVE_PROGRAMS = """Written by `make scoreboard`; [the table](../scoreboard.md) says what the
+contracts are and whose. Each program is made of the source that the table was made with, and was
+run in a process of its own in the same environment; above it stands the exception that it ended
+with. `Broken` is ours, all others are of the library.
 """
 
 
@@ -103,7 +111,7 @@ def _cell(library: str, cell: dict[str, str]) -> str:
     verdict = cell["verdict"]
     if verdict in FAILURES:
         return f"[{verdict}]({_FOLDER}/{library}.md#{_anchor(_heading(cell))})"
-    return {"holds": "✓", "not offered": "–"}.get(verdict, verdict)
+    return {"holds": "✓", "not offered": "-"}.get(verdict, verdict)
 
 
 def _heading(cell: dict[str, str]) -> str:
@@ -142,12 +150,7 @@ def _versions(records: list[dict[str, Any]]) -> str:
 
 def library_page(record: dict[str, Any]) -> str:
     """The failures of a library: what was seen, and the program that shows it."""
-    parts = [
-        f"# {_named(record)}: what was seen\n",
-        "Written by `make scoreboard`; [the table](../scoreboard.md) says what the contracts are and whose. Each program is made\n"
-        "of the source that the table was made with, and was run by itself in the environment of the table; above it stands the\n"
-        "exception that it ended with. `Broken` is ours, all others are of the library.\n",
-    ]
+    parts = [f"# {_named(record)}: what was seen\n", _ABOVE_PROGRAMS]
     for cell in record["cells"]:
         if cell["verdict"] in FAILURES:
             parts += [

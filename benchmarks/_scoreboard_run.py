@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -50,7 +49,9 @@ def run(library: Library, python: Path, worker: Path = WORKER) -> dict[str, Any]
         while True:
             done = [f"{cell['calibrator']}/{cell['contract']}" for cell in cells]
             command = [python, worker, library.module, str(library.n_classes), outcomes, *done]
-            ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+            ended = subprocess.run(
+                command, capture_output=True, text=True, check=False, env=environ
+            )
             lines = outcomes.read_text(encoding="utf-8") if outcomes.exists() else ""
             outcomes.unlink(missing_ok=True)
             told = [json.loads(line) for line in lines.splitlines()]
@@ -63,8 +64,7 @@ def run(library: Library, python: Path, worker: Path = WORKER) -> dict[str, Any]
             cells.append(told[-1]["starts"] | _died(ended.returncode, ended.stderr))
     for cell in cells:
         cell["message"] = tidy(cell["message"])
-        if cell["verdict"] in FAILURES:
-            cell |= _reproduce(library, python, cell)
+    _reproduce(library, python, [cell for cell in cells if cell["verdict"] in FAILURES])
     return _record(library, told[0]["versions"], None, cells)
 
 
@@ -76,35 +76,31 @@ def _record(
 
 
 def _died(code: int, stderr: str) -> dict[str, str]:
-    if code == -signal.SIGPROF or "Timeout (" in stderr:
+    if code in (-signal.SIGPROF, -signal.SIGALRM) or "Timeout (" in stderr:
         return {"verdict": "hang", "message": _NO_ANSWER}
     return {"verdict": "crash", "message": f"the process ends with code {code}"}
 
 
-def _reproduce(library: Library, python: Path, cell: dict[str, str]) -> dict[str, str]:
-    """The program that shows a failure, and what it wrote when it was run."""
+def _reproduce(library: Library, python: Path, failures: list[dict[str, str]]) -> None:
+    """Add to each failure the program that shows it, and what it wrote when it was run."""
     module = HERE / "rivals" / f"{library.module}.py"
-    code = reproduction(module, cell["calibrator"], cell["contract"], library.n_classes)
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "reproduction.py"
-        program.write_text(code, encoding="utf-8")
-        ended = subprocess.run(
-            [python, program],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=_environ(library),
-            preexec_fn=_limited,
-        )
-    if ended.returncode == 0:
-        return {"program": code, "output": "", "verdict": "not reproduced"}
-    if cell["verdict"] == "hang" and ended.returncode < 0:
-        return {"program": code, "output": _NO_ANSWER}
-    return {"program": code, "output": tidy(last_error(ended.stderr))}
-
-
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+        programs = [Path(folder) / f"{i:04}.py" for i in range(len(failures))]
+        for program, cell in zip(programs, failures, strict=True):
+            names = cell["calibrator"], cell["contract"]
+            cell["program"] = reproduction(module, *names, library.n_classes)
+            program.write_text(cell["program"], encoding="utf-8")
+        command = [python, WORKER, "--reproduce", library.module, folder]
+        subprocess.run(command, capture_output=True, check=True, env=_environ(library))
+        for program, cell in zip(programs, failures, strict=True):
+            code = int(program.with_suffix(".code").read_text(encoding="utf-8"))
+            wrote = program.with_suffix(".err").read_text(encoding="utf-8")
+            if code == 0:
+                cell["verdict"] = "not reproduced"
+            elif code < 0:
+                cell["output"] = _died(code, wrote)["message"]
+            else:
+                cell["output"] = tidy(last_error(wrote))
 
 
 def _environ(library: Library) -> dict[str, str]:

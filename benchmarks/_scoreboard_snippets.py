@@ -57,7 +57,7 @@ class _Source:
 class _Bare(ast.NodeTransformer):
     """Without docstrings and annotations."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
         node.returns = None
         for argument in node.args.args:
@@ -65,7 +65,7 @@ class _Bare(ast.NodeTransformer):
         node.body = _without_docstring(node)
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         self.generic_visit(node)
         node.body = _without_docstring(node)
         return node

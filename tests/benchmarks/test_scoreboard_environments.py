@@ -55,7 +55,7 @@ def test_what_cannot_be_installed_says_why_and_is_tried_again(commands, tmp_path
     ran, fails = commands
     fails["pip"] = "Looking ...\nERROR: No matching distribution found for thing\nnote: bye\n"
     for _ in range(2):
-        with pytest.raises(InstallationError, match="^ERROR: No matching distribution"):
+        with pytest.raises(InstallationError, match=r"^ERROR: No matching distribution"):
             environment(SOME, tmp_path)
     assert len(ran) == 4
 

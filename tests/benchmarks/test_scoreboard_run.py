@@ -9,7 +9,7 @@ from _scoreboard_run import last_error, run, tidy
 from rivals import OURS, Library
 
 # Does with the cells of one calibrator what its list says, and is started anew after a crash.
-WORKER = '''
+WORKER = """
 import json, os, signal, sys
 outcomes, done = open(sys.argv[3], "a"), sys.argv[4:]
 def tell(line):
@@ -25,7 +25,7 @@ for contract, what in {"sum": "holds", "NaN": "crash", "zeros": "hang", "text": 
     if what == "hang":
         os.kill(os.getpid(), signal.SIGPROF)
     tell({"ends": cell | {"verdict": what, "message": "seen in /some/where/file.py"}})
-'''
+"""
 
 
 @pytest.fixture
@@ -40,9 +40,8 @@ def reproduced(monkeypatch):
     """Reproductions are asked for and not run."""
     asked = []
 
-    def reproduce(library, python, cell):
-        asked.append(cell["contract"])
-        return {"program": "1", "output": "2"}
+    def reproduce(library, python, failures):
+        asked.extend(cell["contract"] for cell in failures)
 
     monkeypatch.setattr(_scoreboard_run, "_reproduce", reproduce)
     return asked

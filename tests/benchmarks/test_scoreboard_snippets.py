@@ -59,7 +59,6 @@ def run(program):
     exec(compile(program, "reproduction", "exec"), {"__name__": "__main__"})
 
 
-
 def test_a_reproduction_fails_as_the_contract_did(stub):
     program = reproduction(stub, "stub", "sum", 4)
     with pytest.raises(Exception, match=r"row \d+ sums to 2\.000000") as caught:
