@@ -48,7 +48,8 @@ def run(library: Library, python: Path, worker: Path = WORKER) -> dict[str, Any]
         outcomes = Path(folder) / "outcomes.jsonl"
         while True:
             done = [f"{cell['calibrator']}/{cell['contract']}" for cell in cells]
-            command = [python, worker, library.module, str(library.n_classes), outcomes, *done]
+            given = (library.module, str(library.n_classes), str(outcomes))
+            command = [str(python), str(worker), *given, *done]
             ended = subprocess.run(
                 command, capture_output=True, text=True, check=False, env=environ
             )
@@ -90,7 +91,7 @@ def _reproduce(library: Library, python: Path, failures: list[dict[str, str]]) -
             names = cell["calibrator"], cell["contract"]
             cell["program"] = reproduction(module, *names, library.n_classes)
             program.write_text(cell["program"], encoding="utf-8")
-        command = [python, WORKER, "--reproduce", library.module, folder]
+        command = [str(python), str(WORKER), "--reproduce", library.module, folder]
         subprocess.run(command, capture_output=True, check=True, env=_environ(library))
         for program, cell in zip(programs, failures, strict=True):
             code = int(program.with_suffix(".code").read_text(encoding="utf-8"))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from dirichletcal.calib.diagdirichlet import DiagonalDirichletCalibrator
 from dirichletcal.calib.fulldirichlet import FullDirichletCalibrator
 
 __all__ = ["CALIBRATORS", "NOT_OFFERED", "fit", "predict"]
@@ -11,7 +10,6 @@ __all__ = ["CALIBRATORS", "NOT_OFFERED", "fit", "predict"]
 CALIBRATORS: dict[str, Callable[[Any], Any]] = {
     "FullDirichletCalibrator": lambda classes: FullDirichletCalibrator(),
     "the same with ODIR": lambda classes: FullDirichletCalibrator(reg_lambda=1e-2, reg_mu=1e-2),
-    "DiagonalDirichletCalibrator": lambda classes: DiagonalDirichletCalibrator(),
 }
 NOT_OFFERED = {
     "weights": "`fit(X, y)` has no weights",

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 __all__ = ["CALIBRATORS", "LOGITS", "NOT_OFFERED", "fit", "predict"]
 
 
-class Given(ClassifierMixin, BaseEstimator):
+class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted classifier whose probabilities are its input."""
 
     def __init__(self, classes: Any) -> None:
@@ -36,7 +36,7 @@ class Given(ClassifierMixin, BaseEstimator):
         return np.asarray(X)
 
 
-class GivenLogits(ClassifierMixin, BaseEstimator):
+class GivenLogits(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted classifier whose decision function is its input."""
 
     def __init__(self, classes: Any) -> None:
