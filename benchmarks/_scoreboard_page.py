@@ -13,6 +13,19 @@ __all__ = ["library_page", "scoreboard_page", "write_pages"]
 # Versions that matter beside that of the library itself.
 _BESIDE = ("python", "numpy", "scipy", "scikit-learn", "pandas", "torch", "jax")
 _FOLDER = "scoreboard"
+# Two tables, since one is wider than a page.
+_GROUPS = {
+    "What is computed": ("sum", "relabel", "weights", "absent", "zeros", "NaN", "logits", "n < k"),
+    "What is taken and given": (
+        "text",
+        "numbers",
+        "float32",
+        "pandas",
+        "pickle",
+        "clone",
+        "checks",
+    ),
+}
 _HEAD = f"""# Contract scoreboard
 
 Written by `make scoreboard`, which makes an environment for each library, runs every contract in
@@ -66,8 +79,8 @@ def scoreboard_page(records: list[dict[str, Any]]) -> str:
     return "\n".join(
         [
             _HEAD,
-            _scores(records),
-            "\nThe last column counts contracts that hold, of those that are offered.\n",
+            *(f"## {title}\n\n{_scores(records, group)}\n" for title, group in _GROUPS.items()),
+            "The last columns count contracts that hold, of those that are offered.\n",
             "## The contracts\n",
             _table(["column", "what holds"], laws),
             f"\n{_DETAILS}",
@@ -85,21 +98,21 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _scores(records: list[dict[str, Any]]) -> str:
+def _scores(records: list[dict[str, Any]], contracts: tuple[str, ...]) -> str:
     rows = []
     for record in records:
         if record["failure"] is not None:
             continue
-        rows.append([f"**{_named(record)}**", *[""] * (len(CONTRACTS) + 1)])
+        rows.append([f"**{_named(record)}**", *[""] * (len(contracts) + 1)])
         by_calibrator: dict[str, dict[str, dict[str, str]]] = {}
         for cell in record["cells"]:
             by_calibrator.setdefault(cell["calibrator"], {})[cell["contract"]] = cell
         for calibrator, cells in by_calibrator.items():
-            verdicts = [cells[contract]["verdict"] for contract in CONTRACTS]
+            verdicts = [cells[contract]["verdict"] for contract in contracts]
             offered = len(verdicts) - verdicts.count("not offered")
-            shown = [_cell(record["name"], cells[contract]) for contract in CONTRACTS]
+            shown = [_cell(record["name"], cells[contract]) for contract in contracts]
             rows.append([calibrator, *shown, f"{verdicts.count('holds')}/{offered}"])
-    return _table(["", *(name.replace(" ", "&nbsp;") for name in CONTRACTS), "kept"], rows)
+    return _table(["", *(name.replace(" ", "&nbsp;") for name in contracts), "kept"], rows)
 
 
 def _named(record: dict[str, Any]) -> str:

@@ -85,9 +85,12 @@ def cells(module: ModuleType | Any) -> list[tuple[str, str]]:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that is installed, by name."""
-    found = importlib.metadata.distributions()
-    return {one.metadata["Name"]: one.version for one in found}
+    """Of Python and of everything that is installed, by name."""
+    found = {one.metadata["Name"]: one.version for one in importlib.metadata.distributions()}
+    if ours := sys.modules.get("dircal"):
+        # What is loaded may come from a checkout beside what is installed.
+        found["dircal"] = ours.__version__
+    return {"python": ".".join(map(str, sys.version_info[:3])), **found}
 
 
 def main(name: str, n_classes: int, outcomes: Path, done: list[str]) -> None:
@@ -103,8 +106,7 @@ def main(name: str, n_classes: int, outcomes: Path, done: list[str]) -> None:
             message = traceback.format_exception_only(error)[0].strip()
             tell({"cannot be imported": message, "versions": versions()})
             return
-        python = ".".join(map(str, sys.version_info[:3]))
-        tell({"versions": {"python": python, **versions()}})
+        tell({"versions": versions()})
         for calibrator, contract in cells(module):
             if f"{calibrator}/{contract}" in done:
                 continue

@@ -53,14 +53,15 @@ def read() -> list[dict[str, Any]]:
     """What is known, in the order of the libraries."""
     if not RESULTS.exists():
         return []
-    kept = {record["name"]: record for record in json.loads(RESULTS.read_text(encoding="utf-8"))}
-    return [kept[library.name] for library in LIBRARIES if library.name in kept]
+    records: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return records
 
 
 def keep(record: dict[str, Any]) -> None:
     """Put a record into the file of results, in the place of the last one of that library."""
-    records = [one for one in read() if one["name"] != record["name"]]
-    text = json.dumps([*records, record], indent=1, ensure_ascii=False)
+    kept = {one["name"]: one for one in read()} | {record["name"]: record}
+    records = [kept[library.name] for library in LIBRARIES if library.name in kept]
+    text = json.dumps(records, indent=1, ensure_ascii=False)
     RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
