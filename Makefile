@@ -23,7 +23,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality paper-uci paper-neural study networks study-networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality scoreboard paper-uci paper-neural study networks study-networks clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ $(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml constraints.t
 quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifiers, ours and others
 	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python benchmarks/quality.py
 
+scoreboard: $(VENV)/.installed-experiments  ## run our contracts against ourselves and other libraries
+	$(BIN)/python benchmarks/scoreboard.py
+
 paper-uci: $(VENV)/.installed-experiments  ## the paper's experiment on UCI data, beside the printed tables
 	$(ONE_THREAD) $(BIN)/python -m experiments.uci
 
@@ -156,4 +159,4 @@ study-networks: $(VENV)/.installed-networks  ## train the small networks of the 
 	$(ONE_THREAD) $(BIN)/python -m experiments.study.training
 
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel $(VENV)-scoreboard docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist
