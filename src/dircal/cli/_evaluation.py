@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dircal._typing import LabelArray
-from dircal.inference import CalibrationTest, ConfidenceInterval, Findings, ScoreTest, find_all
+from dircal.inference import (
+    CalibrationTest,
+    ConfidenceInterval,
+    Findings,
+    ScoreTest,
+    Source,
+    find_all,
+)
 from dircal.metrics import Predictions
 
 __all__ = ["Evaluation", "evaluate_predictions"]
@@ -12,6 +19,12 @@ __all__ = ["Evaluation", "evaluate_predictions"]
 LEVEL = 0.95
 """Of the intervals."""
 _SCORE_TEST = "score_test"
+# Where numbers come from, in the order in which it is told.
+_TOLD: dict[Source, str] = {
+    "moments": "from moments of sums over rows",
+    "multipliers": "From rows with random signs",
+    "draws": "From draws",
+}
 
 
 @dataclass(frozen=True)
@@ -50,22 +63,19 @@ class Evaluation:
         return [*told[:-1], f"{_SCORE_TEST}: {told[-1]}"]
 
     def source(self) -> str:
-        """Which numbers come from moments and which from draws; nothing where all are drawn."""
-        of_intervals = self.found.intervals.items()
-        by_moments = [name for name, one in of_intervals if one.source == "moments"]
-        drawn = [f"the interval of {name}" for name, _ in of_intervals if name not in by_moments]
-        tests = self.found.tests.items()
-        tested = [f"the test of {name}" for name, one in tests if one.source == "moments"]
-        drawn += [f"the test of {name}" for name, one in tests if one.source == "draws"]
-        (drawn if self.score_test.source == "draws" else tested).append("the score test")
-        if not by_moments and not tested:
+        """Where numbers come from; nothing where all are drawn."""
+        by_source: dict[Source, list[str]] = {source: [] for source in _TOLD}
+        for source, found in by_source.items():
+            of_intervals = self.found.intervals.items()
+            names = [name for name, one in of_intervals if one.source == source]
+            found += [f"intervals of {', '.join(names)}"] if names else []
+            tests = self.found.tests.items()
+            found += [f"the test of {name}" for name, one in tests if one.source == source]
+            found += ["the score test"] if self.score_test.source == source else []
+        if not by_source["moments"] and not by_source["multipliers"]:
             return ""
-        moments = [*([f"intervals of {', '.join(by_moments)}"] if by_moments else []), *tested]
-        told = f" From draws: {'; '.join(drawn)}." if drawn else ""
-        return (
-            f"With {self.n_samples:,} rows these come from moments of sums over rows: "
-            f"{'; '.join(moments)}.{told}"
-        )
+        told = [f"{_TOLD[one]}: {'; '.join(names)}." for one, names in by_source.items() if names]
+        return f"With {self.n_samples:,} rows these come {' '.join(told)}"
 
     def document(self) -> dict[str, Any]:
         """Plain data."""

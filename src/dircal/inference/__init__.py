@@ -25,6 +25,7 @@ from dircal.inference._compare import show_number as show_number
 from dircal.inference._compare import show_range as show_range
 from dircal.inference._compare import tabulate_measures as tabulate_measures
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
+from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._findings import Findings as Findings
 from dircal.inference._findings import find_all as find_all
