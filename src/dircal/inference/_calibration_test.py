@@ -8,7 +8,13 @@ import numpy as np
 
 from dircal._core.stats.bins import Bins
 from dircal._core.stats.confidence import SAME_SUM
-from dircal._core.stats.moments import NullMoments, null_errors, null_moments, paired_stride
+from dircal._core.stats.moments import (
+    NullMoments,
+    moment_rows,
+    null_errors,
+    null_moments,
+    paired_stride,
+)
 from dircal._core.stats.null_resampling import (
     CellSums,
     NullCells,
@@ -293,19 +299,21 @@ def _classwise_test_by_moments(
 ) -> CalibrationTest:
     table = predictions.table(ClassCurves(), rule)
     n, k = predictions.n_samples, predictions.n_classes
-    moments = predictions.fold(_MomentsOfBlock(table.bins, paired_stride(n, k)))
+    of_blocks = _MomentsOfBlocks(table.bins, paired_stride(n, k))
+    moments = fold_together([predictions], of_blocks, moment_rows(k, table.count.size))
     sample = null_errors(moments, k, n_resamples, rng)
     return _result("classwise_ece", table, sample, "moments")
 
 
 @dataclass(frozen=True, eq=False)
-class _MomentsOfBlock:
+class _MomentsOfBlocks:
     """Moments of labels that would be drawn for a block."""
 
     bins: Bins
     every: int
 
-    def __call__(self, block: Block) -> NullMoments:
+    def __call__(self, blocks: tuple[Block, ...]) -> NullMoments:
+        [block] = blocks
         return null_moments(block.proba, self.bins, every=self.every, start=block.start or 0)
 
 
