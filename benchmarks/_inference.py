@@ -1,6 +1,7 @@
 """Rows about intervals and comparisons, and about the score test."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -8,9 +9,15 @@ from _alone import Say
 from _problems import Problem, generate
 from _timing import Call, Row
 
-from dircal import TemperatureScaling, compare, score_test
+from dircal import (
+    TemperatureScaling,
+    calibration_test,
+    compare,
+    confidence_interval,
+    score_test,
+)
 
-__all__ = ["comparisons", "score_tests"]
+__all__ = ["comparisons", "moments_against_draws", "score_tests"]
 
 _REPEATS = 3
 _N_FITTED, _N_COMPARED = 5_000, 100_000
@@ -18,6 +25,9 @@ _SECONDS_FOR_COMPARISON = 5.0
 _N_TESTED = 10_000
 _SECONDS_FOR_SCORE = 2.0
 _DRAWS = 1_000
+# The fewest rows with moments in place of draws; with one row less there are draws.
+_N_WITH_MOMENTS = 100_000
+_MOMENTS_OVER_DRAWS = 1 / 20
 _NOTE = "processor time, all threads"
 
 
@@ -66,6 +76,40 @@ def score_tests(say: Say) -> list[Row]:
             target = 1.0 if k == 10 else None
             limit = _SECONDS_FOR_SCORE
             rows.append(Row(name, problem.name, "s", seconds, "limit", limit, target, _NOTE))
+    return rows
+
+
+def moments_against_draws(say: Say) -> list[Row]:
+    """Tests and intervals from moments, against draws for the same rows but one."""
+    problem = generate(_N_WITH_MOMENTS, 10)
+    calls: dict[str, Callable[..., object]] = {
+        "calibration_test, classwise_ece": partial(calibration_test, statistic="classwise_ece"),
+        "score_test": score_test,
+        "confidence_interval, log_loss": partial(confidence_interval, metric="log_loss"),
+        "confidence_interval, confidence_ece": partial(
+            confidence_interval, metric="confidence_ece"
+        ),
+        "confidence_interval, classwise_ece": partial(confidence_interval, metric="classwise_ece"),
+    }
+    rows = []
+    for name, call in calls.items():
+        say(f"moments, {name}")
+        by_moments, by_draws = (
+            _processor_seconds(
+                partial(
+                    call,
+                    y_true=problem.labels[:n],
+                    y_prob=problem.proba[:n],
+                    n_resamples=_DRAWS,
+                    random_state=0,
+                )
+            )
+            for n in (_N_WITH_MOMENTS, _N_WITH_MOMENTS - 1)
+        )
+        title, yardstick = f"{name}, moments, n=100 000, k=10", f"{_DRAWS} draws"
+        # Nothing is promised for the score test, whose draws of sure rows cost little.
+        target = None if name == "score_test" else _MOMENTS_OVER_DRAWS
+        rows.append(Row(title, problem.name, "s", by_moments, yardstick, by_draws, target, _NOTE))
     return rows
 
 

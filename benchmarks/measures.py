@@ -4,7 +4,7 @@ Prints a table, writes ``results/measures.json`` and renews the table in ``READM
 code is 0 also where a target is missed; the last line says so.
 """
 
-from _inference import comparisons, score_tests
+from _inference import comparisons, moments_against_draws, score_tests
 from _measures import (
     measures_of_many_rows,
     memory_of_many_rows,
@@ -31,6 +31,7 @@ def main() -> None:
         report.rows += tests_of_classes(status.update)
         report.rows += comparisons(status.update)
         report.rows += score_tests(status.update)
+        report.rows += moments_against_draws(status.update)
     report.save()
     report.show(console)
 

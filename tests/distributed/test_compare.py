@@ -66,7 +66,9 @@ def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(some, cut, pa
     assert_same(found, whole)
     assert found.n_scored == whole.n_scored == 300
     assert {row.source for row in found} == {"moments"}
-    assert "With 300 rows the intervals of log_loss, " in repr(found)
+    assert "With 300 rows the intervals come from moments of sums over rows: log_loss, " in repr(
+        found
+    )
     all_folds = distributed.compare(TRIED, cut(some, 4), cv=5, **options)
     assert all_folds.n_scored == len(some)
 

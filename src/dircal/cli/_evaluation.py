@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dircal._typing import LabelArray
-from dircal.inference import CalibrationTest, ConfidenceInterval, Findings, ScoreTest, find_all
+from dircal.inference import (
+    CalibrationTest,
+    ConfidenceInterval,
+    Findings,
+    ScoreTest,
+    find_all,
+    tell_sources,
+)
 from dircal.metrics import Predictions
 
 __all__ = ["Evaluation", "evaluate_predictions"]
@@ -54,23 +61,13 @@ class Evaluation:
         return [*told[:-1], f"{_SCORE_TEST}: {told[-1]}"]
 
     def source(self) -> str:
-        """Which numbers come from moments and which from draws; nothing where all are drawn."""
-        of_intervals = self.found.intervals.items()
-        by_moments = [name for name, one in of_intervals if one.source == "moments"]
-        drawn = [f"the interval of {name}" for name, _ in of_intervals if name not in by_moments]
-        tests = self.found.tests.items()
-        tested = [f"the test of {name}" for name, one in tests if one.source == "moments"]
-        drawn += [f"the test of {name}" for name, one in tests if one.source == "draws"]
+        """Where numbers come from; nothing where all are drawn."""
+        intervals, tests = self.found.intervals.items(), self.found.tests.items()
+        told = [(f"the interval of {name}", one.source) for name, one in intervals]
+        told += [(f"the test of {name}", one.source) for name, one in tests]
         if self.score_test is not None:
-            (drawn if self.score_test.source == "draws" else tested).append("the score test")
-        if not by_moments and not tested:
-            return ""
-        moments = [*([f"intervals of {', '.join(by_moments)}"] if by_moments else []), *tested]
-        told = f" From draws: {'; '.join(drawn)}." if drawn else ""
-        return (
-            f"With {self.n_samples:,} rows these come from moments of sums over rows: "
-            f"{'; '.join(moments)}.{told}"
-        )
+            told.append(("the score test", self.score_test.source))
+        return tell_sources(self.n_samples, told)
 
     def document(self) -> dict[str, Any]:
         """Plain data."""

@@ -128,8 +128,8 @@ def evaluate(
     `dircal.calibration_test` and `dircal.score_test` give for the same rows in one array with the
     same integer ``random_state``: draws belong to the numbers of rows, not to parts. From 100,000
     rows on intervals, the test of the classes and the score test come from moments, whose
-    ``source`` says so, in place of draws. The test of the confidence, and what has more than 3000
-    sums, are always drawn.
+    ``source`` says so, in place of draws, and what has more than 3000 sums from random signs of
+    rows ("multipliers"). The test of the confidence is always drawn.
 
     There are no intervals and tests of weighted rows: a weight would say that a row stands for
     several, but not whether these were drawn together or apart.

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dircal._typing import FloatArray
 from dircal.export import _expression as expr
 from dircal.export._expression import AbstractTarget, Expression
@@ -32,8 +34,11 @@ _PATTERNS = {
 _LEAST_EXPONENT = -700.0
 NOTHING = 1e-150
 """Factors smaller than this are zero for all that comes after, where products must not round."""
+# Differences of logits up to this are exponentiated as they are: half of what overflows, and the
+# product of two such numbers does not underflow.
+_FARTHEST = 350.0
 # From so many terms on lists are faster, six times with a hundred.
-_SHORTEST_LIST = 16
+_SHORTEST_LIST = 10
 # Terms of a sum between parentheses: parsers take sums for trees as deep as they are long.
 _TERMS = 32
 
@@ -135,6 +140,8 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
                 return tuple(self.of(part)[0] for part in parts)
             case expr.Unary(name, x):
                 return self._each(self._pattern(name), e, x=x)
+            case expr.Binary("div", x, y) if y.width < e.width:
+                return self._shares(self.of(x), self.of(y)[0])
             case expr.Binary(name, x, y):
                 pattern = self._pattern("product" if _is_product(e) else name)
                 return self._each(pattern, e, x=x, y=y)
@@ -142,12 +149,14 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
                 pattern = "CASE WHEN {low} < {high} THEN {yes} ELSE {no} END"
                 return self._each(pattern, e, low=low, high=high, yes=yes, no=no)
             case expr.Linear(x, matrix, bias):
-                return self._linear(self.of(x), matrix, bias)
+                return self._linear(x, matrix, bias)
             case expr.RowSum(x, in_order):
                 terms = self.of(x)
                 return (_of(terms, _sum([term.text for term in terms], in_order=in_order)),)
             case expr.RowMax(x):
                 return (self._greatest(self.of(x)),)
+            case expr.Softmax(expr.Linear() as x) if _largest_difference(x) <= _FARTHEST:
+                return self._softmax_of_differences(x)
             case expr.Softmax(x):
                 return self._softmax(self.of(x))
             case expr.Lookup():
@@ -169,14 +178,15 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
         guarded = f"guarded {name}" if self.dialect.refuses_underflow else name
         return _PATTERNS.get(guarded, _PATTERNS[name])
 
-    def _linear(
-        self, cells: Sequence[Cell], matrix: FloatArray, bias: FloatArray
-    ) -> tuple[Cell, ...]:
+    def _linear(self, x: Expression, matrix: FloatArray, bias: FloatArray) -> tuple[Cell, ...]:
+        cells = self.of(x)
         rows = zip(matrix.tolist(), bias.tolist(), strict=True)
         if self.dialect.scalar_product is None or len(cells) < _SHORTEST_LIST:
             return tuple(self._weighted_sum(cells, row, b) for row, b in rows)
-        # Lists may not hold NULL; what comes out of such rows is not used.
-        listed = [f"coalesce({cell.text}, {self._constants['zero'].text})" for cell in cells]
+        listed = [cell.text for cell in cells]
+        if _clip_of_log(x) is None:
+            # Lists may not hold NULL; what comes out of such rows is not used.
+            listed = [f"coalesce({text}, {self._constants['zero'].text})" for text in listed]
         vector = self.column(_of(cells, f"[{', '.join(listed)}]"))
         product = self.dialect.scalar_product
         number = self.dialect.number
@@ -201,8 +211,20 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
         top = self.column(self._greatest(logits))
         pattern = self._pattern("exp").replace("{x}", "{x} - {top}")
         odds = [self.column(fill(pattern, x=x, top=top, **self._constants)) for x in logits]
-        total = self.column(_of(odds, _sum([each.text for each in odds])))
-        return tuple(fill("({x} / {total})", x=x, total=total) for x in odds)
+        return self._shares(odds, _of(odds, _sum([each.text for each in odds])))
+
+    def _softmax_of_differences(self, x: expr.Linear) -> tuple[Cell, ...]:
+        """Odds against the last class: no maximum is needed, and one row less of the matrix."""
+        matrix, bias = x.matrix[:-1] - x.matrix[-1], x.bias[:-1] - x.bias[-1]
+        differences = self._linear(x.x, matrix, bias)
+        odds = [self.column(fill("exp({x})", x=cell)) for cell in differences]
+        odds.append(self._number(1.0))
+        return self._shares(odds, _of(odds, _sum([each.text for each in odds])))
+
+    def _shares(self, cells: Sequence[Cell], total: Cell) -> tuple[Cell, ...]:
+        """Cells over a total: one division, since it takes as long as several products."""
+        part = self.column(fill("{one} / {total}", one=self._number(1.0), total=total))
+        return tuple(fill("({x} * {part})", x=x, part=part) for x in cells)
 
     def _lookup(self, e: expr.Lookup) -> tuple[Cell, ...]:
         """Binary search, as cases inside cases."""
@@ -241,6 +263,24 @@ def _sum(terms: list[str], *, in_order: bool = False) -> str:
     return _sum([_sum(terms[i : i + _TERMS]) for i in range(0, len(terms), _TERMS)])
 
 
+def _clip_of_log(x: Expression) -> float | None:
+    """The least probability whose logarithm is taken, which is never NULL then; else None."""
+    match x:
+        case expr.Unary("log", expr.Binary("max", _, expr.Constant(clip))):
+            return float(clip.min())
+        case _:
+            return None
+
+
+def _largest_difference(x: expr.Linear) -> float:
+    """How far logits can be apart that are linear in logarithms of probabilities; else infinite."""
+    clip = _clip_of_log(x.x)
+    if clip is None:
+        return np.inf
+    reach = np.abs(x.matrix).sum(axis=1) * abs(np.log(clip)) + np.abs(x.bias)
+    return float(2.0 * reach.max())
+
+
 def _is_product(e: expr.Binary) -> bool:
     return e.name == "mul" and not any(isinstance(x, expr.Constant) for x in e.operands)
 
@@ -267,6 +307,8 @@ def _times_written(e: Expression, operand: Expression) -> int:
             return 2
         case expr.Binary(name) if name in ("max", "min") or _is_product(e):
             return 2
+        case expr.Binary("div", x) if operand is not x:
+            return 1
         case expr.Unary() | expr.Binary() | expr.Choose():
             return e.width if operand.width < e.width else 1
         case _:

@@ -27,8 +27,8 @@ from dircal.inference._comparison import columns_of as columns_of
 from dircal.inference._comparison import show_corrected as show_corrected
 from dircal.inference._comparison import show_number as show_number
 from dircal.inference._comparison import show_range as show_range
-from dircal.inference._comparison import tell_sources as tell_sources
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
+from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._effective_annotators import effective_annotators
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._findings import Findings as Findings
@@ -43,6 +43,7 @@ from dircal.inference._ranking import (
 )
 from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
+from dircal.inference._sources import tell_sources as tell_sources
 from dircal.inference._trial import AbstractTrial as AbstractTrial
 from dircal.inference._trial import ArrayTrial as ArrayTrial
 from dircal.inference._trial import CrossFitted as CrossFitted

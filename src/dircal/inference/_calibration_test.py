@@ -10,7 +10,7 @@ from dircal._core.stats.bins import Bins
 from dircal._core.stats.confidence import SAME_SUM
 from dircal._core.stats.moments import (
     NullMoments,
-    are_normal,
+    moment_rows,
     null_errors,
     null_moments,
     paired_stride,
@@ -25,7 +25,8 @@ from dircal._core.stats.null_resampling import (
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
-from dircal.inference._drawn_sums import Source
+from dircal.inference._drawn_sums import Source, source_of
+from dircal.inference._null_by_signs import null_by_signs
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_pvalue
 from dircal.inference._soft_rows import once_each, refuse_soft
@@ -68,9 +69,9 @@ class CalibrationTest(AbstractResult):
         Name of the statistic.
     n_samples : int
         Number of rows.
-    source : {"draws", "moments"}
+    source : {"draws", "moments", "multipliers"}
         Whether the null sample is of labels that were drawn, or of the normal distribution with
-        the same moments.
+        the same moments, or of labels that were drawn once and got random signs.
     """
 
     statistic: float
@@ -85,7 +86,7 @@ class CalibrationTest(AbstractResult):
         expected = float(self.null_sample.mean())
         low, high = np.quantile(self.null_sample, [0.025, 0.975])
         chance = f"p-value {show_pvalue(self.pvalue, draws)}"
-        told = "" if self.source == "draws" else " from moments"
+        told = "" if self.source == "draws" else f" from {self.source}"
         verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
         return (
             f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
@@ -153,7 +154,9 @@ def calibration_test(
 
     From 100,000 rows on, and with up to 3000 bins of all classes, the errors of the classes are
     those of normal numbers with the variances and covariances that the counts of such labels have.
-    Means of the null samples differed by at most 1.2 %. The result says "moments".
+    Means of the null samples differed by at most 1.2 %. The result says "moments". With more bins
+    labels are drawn once, for some 100,000 of the rows, and random signs of what these rows add
+    stand for other draws, with the variances of all rows; the result says "multipliers".
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
     these were drawn together or apart.
@@ -250,10 +253,10 @@ def both_tests_of(
     draws = (rule, n_resamples)
     confidence = [confidence_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
     n_cells = several[0].table(ClassCurves(), rule).count.size
-    if are_normal(several[0].n_samples, n_cells):
-        classwise = [classwise_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
-    else:
+    if source_of(several[0].n_samples, n_cells) == "draws":
         classwise = classwise_tests_of(several, *draws, np.random.default_rng(seed))
+    else:
+        classwise = [classwise_test_of(one, *draws, np.random.default_rng(seed)) for one in several]
     return list(zip(confidence, classwise, strict=True))
 
 
@@ -261,9 +264,13 @@ def classwise_test_of(
     predictions: Predictions, rule: BinRule, n_resamples: int, rng: np.random.Generator
 ) -> CalibrationTest:
     """`calibration_test` of the classes of checked predictions: by moments where rows are many."""
-    n_cells = predictions.table(ClassCurves(), rule).count.size
-    if are_normal(predictions.n_samples, n_cells):
+    table = predictions.table(ClassCurves(), rule)
+    source = source_of(predictions.n_samples, table.count.size)
+    if source == "moments":
         return _classwise_test_by_moments(predictions, rule, n_resamples, rng)
+    if source == "multipliers":
+        sample = null_by_signs(predictions, rule, n_resamples, rng)
+        return _result("classwise_ece", table, sample, source)
     [test] = classwise_tests_of([predictions], rule, n_resamples, rng)
     return test
 
@@ -295,19 +302,21 @@ def _classwise_test_by_moments(
 ) -> CalibrationTest:
     table = predictions.table(ClassCurves(), rule)
     n, k = predictions.n_samples, predictions.n_classes
-    moments = predictions.fold(_MomentsOfBlock(table.bins, paired_stride(n, k)))
+    of_blocks = _MomentsOfBlocks(table.bins, paired_stride(n, k))
+    moments = fold_together([predictions], of_blocks, moment_rows(k, table.count.size))
     sample = null_errors(moments, k, n_resamples, rng)
     return _result("classwise_ece", table, sample, "moments")
 
 
 @dataclass(frozen=True, eq=False)
-class _MomentsOfBlock:
+class _MomentsOfBlocks:
     """Moments of labels that would be drawn for a block."""
 
     bins: Bins
     every: int
 
-    def __call__(self, block: Block) -> NullMoments:
+    def __call__(self, blocks: tuple[Block, ...]) -> NullMoments:
+        [block] = blocks
         return null_moments(block.proba, self.bins, every=self.every, start=block.start or 0)
 
 

@@ -1,6 +1,6 @@
 """A table of measures of several calibrators, and how it is shown."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from dircal._typing import FloatArray
 from dircal.inference._calibrators import UNCALIBRATED
 from dircal.inference._drawn_sums import Source
 from dircal.inference._show import html_of_comparison
+from dircal.inference._sources import tell_sources
 
 __all__ = [
     "WITHOUT_BIAS",
@@ -21,7 +22,6 @@ __all__ = [
     "show_corrected",
     "show_number",
     "show_range",
-    "tell_sources",
 ]
 
 WITHOUT_BIAS = "without bias"
@@ -51,7 +51,7 @@ class ComparisonRow:
     corrected : float or None
         The value that the interval is one of: without what chance adds to absolute gaps; the
         value itself for other measures.
-    source : {"draws", "moments"} or None
+    source : {"draws", "moments", "multipliers"} or None
         Whether the intervals are from rows that were drawn, or from the normal distribution with
         the same moments; None where there are none.
     """
@@ -119,10 +119,8 @@ class Comparison:
 
     def sources(self) -> str:
         """Which intervals come from moments and which from draws; empty where all are drawn."""
-        return tell_sources(
-            self.n_scored,
-            {row.measure: row.source for row in self.table if row.source is not None},
-        )
+        found = ((row.measure, row.source) for row in self.table if row.source is not None)
+        return tell_sources(self.n_scored, found, "the intervals")
 
     def to_frame(self) -> Any:
         """The table as a data frame of pandas or polars; a dict of lists where neither is there."""
@@ -157,18 +155,6 @@ def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
     names = [one.name for one in fields(ComparisonRow)]
     values = zip(*(astuple(row) for row in table), strict=True)
     return {name: list(column) for name, column in zip(names, values, strict=True)}
-
-
-def tell_sources(n_rows: int, intervals: Mapping[str, Source]) -> str:
-    """Which intervals come from moments and which from draws; empty where all are drawn."""
-    by_moments, drawn = (
-        ", ".join(name for name, own in intervals.items() if own == source)
-        for source in ("moments", "draws")
-    )
-    if not by_moments:
-        return ""
-    told = f"With {n_rows:,} rows the intervals of {by_moments} come from moments of sums over rows"
-    return f"{told}; those of {drawn} from draws." if drawn else f"{told}."
 
 
 def show_number(value: float) -> str:

@@ -10,7 +10,15 @@ import numpy as np
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bootstrap import DrawnSums, RowTerms, draw_sums, split_sums
 from dircal._core.stats.confidence import Moments, powers_beyond
-from dircal._core.stats.moments import SumMoments, moment_rows, sum_moments, sums_from_moments
+from dircal._core.stats.moments import (
+    SumMoments,
+    are_normal,
+    have_covariance,
+    moment_rows,
+    sum_moments,
+    sums_from_moments,
+)
+from dircal._core.stats.multipliers import SignedSums, sign_rows, signed_stride
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
 from dircal._progress import Progress
 from dircal._threads import limited_blas
@@ -20,10 +28,17 @@ from dircal.inference._draws import Draws, MeanDraws, draws_of_sums
 from dircal.inference._watching import watcher_of
 from dircal.metrics import Block, IntervalRule, Predictions, Summed, fold_together
 
-__all__ = ["Drawn", "Source", "SummedMeasure", "moments_of_difference", "resample"]
+__all__ = ["Drawn", "Source", "SummedMeasure", "moments_of_difference", "resample", "source_of"]
 
-Source: TypeAlias = Literal["draws", "moments"]
-"""Where numbers that are drawn come from: rows or labels, or the moments of their sums."""
+Source: TypeAlias = Literal["draws", "moments", "multipliers"]
+"""Where draws come from: rows or labels, moments of their sums, or rows with random signs."""
+
+
+def source_of(n_rows: int, n_sums: int) -> Source:
+    """Of so many sums over so many rows."""
+    if not are_normal(n_rows):
+        return "draws"
+    return "moments" if have_covariance(n_sums) else "multipliers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +85,14 @@ def resample(
         pairs = tuple(_pairs_of(summed))
         add_up: Callable[[Sequence[RowTerms], int | None], Any] = partial(_moments_of_block, pairs)
         chunk_rows = moment_rows(k, max(sum(one.summed.size) for one in summed))
+        if source == "multipliers":
+            chunk_rows = drawing_rows(k)
+            add_up = partial(
+                sign_rows,
+                blocks=RowBlocks(n, seed),
+                n_resamples=n_resamples,
+                every=signed_stride(n),
+            )
         if source == "draws":
             chunk_rows = drawing_rows(k)
             add_up = partial(
@@ -104,12 +127,17 @@ def _draws_of(one: SummedMeasure, sums: DrawnSums) -> Draws:
 
 
 def _sums_by_measure(
-    rows: "DrawnSums | _MomentsOfEach", summed: Sequence[SummedMeasure], n_resamples: int, seed: int
+    rows: "DrawnSums | SignedSums | _MomentsOfEach",
+    summed: Sequence[SummedMeasure],
+    n_resamples: int,
+    seed: int,
 ) -> Iterator[list[DrawnSums]]:
     """The sums of each measure over draws, and over all rows.
 
     From moments, also those of the first predictions and again its own, which belong together.
     """
+    if isinstance(rows, SignedSums):
+        rows = rows.as_drawn
     if isinstance(rows, DrawnSums):
         sizes = [one.summed.size for one in summed]
         both = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
@@ -204,7 +232,7 @@ class _MomentsOfEach:
 class _Sums(AbstractSums):
     """Sums over draws, and of powers (means, 5) of what rows lose."""
 
-    rows: "DrawnSums | _MomentsOfEach"
+    rows: "DrawnSums | SignedSums | _MomentsOfEach"
     powers: FloatArray
 
 

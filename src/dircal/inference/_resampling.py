@@ -11,7 +11,6 @@ from dircal._core.stats.confidence import (
     interval_of,
     two_sided,
 )
-from dircal._core.stats.moments import are_normal
 from dircal._progress import Progress
 from dircal.inference._chosen_measure import ChosenMeasure
 from dircal.inference._drawn_sums import (
@@ -20,6 +19,7 @@ from dircal.inference._drawn_sums import (
     SummedMeasure,
     moments_of_difference,
     resample,
+    source_of,
 )
 from dircal.inference._draws import Draws, OtherDraws
 from dircal.metrics import IntervalRule, Predictions
@@ -55,20 +55,20 @@ class Difference:
 
 
 def sources_of(measures: Sequence[ChosenMeasure], several: Sequence[Predictions]) -> list[Source]:
-    """Whether each measure of ``several`` predictions is drawn from rows or from moments."""
-    return ["moments" if _is_normal(measure, several) else "draws" for measure in measures]
+    """Where the draws of each measure of ``several`` predictions come from."""
+    return [_source_of(measure, several) for measure in measures]
 
 
-def _is_normal(measure: ChosenMeasure, several: Sequence[Predictions]) -> bool:
+def _source_of(measure: ChosenMeasure, several: Sequence[Predictions]) -> Source:
     sizes = []
     for one in several:
         sums = measure.sums(one)
         if sums is None:
-            return False
+            return "draws"
         sizes.append(sum(sums.size))
     # Sums are drawn together with those of the first predictions.
     n_sums = sizes[0] + max(sizes[1:], default=0)
-    return are_normal(several[0].n_samples, n_sums)
+    return source_of(several[0].n_samples, n_sums)
 
 
 def draw_by_source(

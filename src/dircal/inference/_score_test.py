@@ -232,7 +232,7 @@ def _sums_of(
     """Scores of the rows and of draws: from moments where rows are many and scores normal."""
     n, k = predictions.n_samples, predictions.n_classes
     with limited_blas((n, k)):
-        if are_normal(n, 1):
+        if are_normal(n):
             moments = predictions.fold(_OfBlock(score_moments, n))
             if moments.are_normal(n):
                 return sums_of_normal_scores(moments, n, n_resamples, rng), "moments"

@@ -43,6 +43,7 @@ from dircal.metrics._predictions import Predictions as Predictions
 from dircal.metrics._predictions import ReadProbabilities as ReadProbabilities
 from dircal.metrics._quantities import AbstractQuantity as AbstractQuantity
 from dircal.metrics._quantities import Called as Called
+from dircal.metrics._quantities import GapSum as GapSum
 from dircal.metrics._quantities import Summed as Summed
 from dircal.metrics._quantities import values_of as values_of
 from dircal.metrics._rows import AbstractRows as AbstractRows

@@ -191,7 +191,8 @@ class CalibrationTestDisplay(AbstractDisplay):
         """
         columns, test = self._columns(), self.test
         lower, upper = np.array(columns["lower"]), np.array(columns["upper"])
-        draws, told = len(test.null_sample), " from moments" if test.source == "moments" else ""
+        draws = len(test.null_sample)
+        told = "" if test.source == "draws" else f" from {test.source}"
         with house_style():
             panel = one_axes(ax, 5.4, 3.2)
             self.bars_ = panel.bar(

@@ -1,7 +1,7 @@
 """Where the numbers come from: a fingerprint of the rows, the versions, the code."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
 
@@ -12,14 +12,13 @@ import sklearn
 from dircal._core.data.parts import Part
 from dircal._typing import IntArray
 from dircal._version import __version__
-from dircal.inference import PartsTrial
+from dircal.inference import PartsTrial, Source, tell_sources
 from dircal.metrics import Block, Predictions
 from dircal.report._code import write_code
 from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
 from dircal.report._fingerprints import fingerprints_of_arrays, fingerprints_of_parts
-from dircal.report._sources import tell_sources_of
-from dircal.report._summary import DataSummary, Method, Settings
+from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
 from dircal.validation import LabelledScores, order_in_doubt
 
@@ -91,13 +90,15 @@ def _labels_of_block(n_classes: int, block: Block) -> IntArray:
     return np.bincount(block.label_or_mode, minlength=n_classes)
 
 
-def summarise_settings(task: Task, methods: Sequence[Method], chosen: Method) -> Settings:
+def summarise_settings(
+    task: Task, methods: Sequence[Method], chosen: Method, where: ScoreFinding | None
+) -> Settings:
     """How the numbers were made, and the lines that make them again."""
     split_once = isinstance(task.trial, PartsTrial) and task.trial.is_split_once
     return Settings(
         _describe_cv(task),
         "the rows that are not scored" if split_once else "all rows",
-        tell_sources_of(methods, task.trial.n_scored),
+        tell_sources(task.trial.n_scored, _sources_of(methods, where)),
         task.request.n_resamples,
         task.seed,
         LEVEL,
@@ -105,6 +106,21 @@ def summarise_settings(task: Task, methods: Sequence[Method], chosen: Method) ->
         _versions(),
         write_code(task, chosen),
     )
+
+
+def _sources_of(
+    methods: Sequence[Method], where: ScoreFinding | None
+) -> Iterator[tuple[str, Source]]:
+    """What is drawn on the page, and from what."""
+    for method in methods:
+        for one in method.measures:
+            if one.source is not None:
+                yield f"the ranges of {one.measure}", one.source
+    for method in methods:
+        for test in method.tests:
+            yield f"the test of {test.measure}", test.source
+    if where is not None:
+        yield "the score test", where.source
 
 
 def _describe_cv(task: Task) -> str:

@@ -58,7 +58,7 @@ def summarise(request: Request, watcher: Watcher | None) -> Summary:
         changes,
         of_map,
         of_data,
-        summarise_settings(task, methods, chosen),
+        summarise_settings(task, methods, chosen, score),
         of_shift,
         of_costs,
     )
@@ -91,6 +91,7 @@ def _find_where(as_they_are: Predicted, task: Task) -> ScoreFinding | None:
         found.pvalue,
         found.family,
         n_resamples,
+        found.source,
         tuple((name_of[one], p) for one, p in found.classes.items()),
         tuple((name_of[a], name_of[b], p) for (a, b), p in found.pairs.items()),
     )

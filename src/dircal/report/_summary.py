@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from dircal.inference import Source
 from dircal.report._savings import SavingsSummary
 from dircal.report._shift import ShiftSummary
 
@@ -65,7 +66,7 @@ class MeasureSummary:
     difference_high: float | None
     pvalue: float | None
     corrected: float | None
-    source: str | None
+    source: Source | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class CalibrationTestSummary:
     high: float
     pvalue: float
     n_resamples: int
-    source: str
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class ScoreFinding:
     pvalue: float
     family: str
     n_resamples: int
+    source: Source
     classes: tuple[tuple[str, float], ...]
     pairs: tuple[tuple[str, str, float], ...]
 

@@ -29,9 +29,11 @@ __all__ = [
     "SumMoments",
     "are_normal",
     "draw_normal",
+    "have_covariance",
     "moment_rows",
     "null_errors",
     "null_moments",
+    "null_variances",
     "paired_stride",
     "sum_moments",
     "sums_from_moments",
@@ -63,9 +65,14 @@ def moment_rows(n_classes: int, n_sums: int) -> int:
     return min(max(rows, 1), drawing_rows(n_classes))
 
 
-def are_normal(n_rows: int, n_sums: int) -> bool:
-    """Whether so many sums over so many rows are drawn from their moments."""
-    return n_rows >= _FEWEST_ROWS and n_sums <= _MOST_SUMS
+def are_normal(n_rows: int) -> bool:
+    """Whether sums over so many rows are normal for all that matters."""
+    return n_rows >= _FEWEST_ROWS
+
+
+def have_covariance(n_sums: int) -> bool:
+    """Whether so many sums are few enough for their covariance."""
+    return n_sums <= _MOST_SUMS
 
 
 @dataclass
@@ -206,10 +213,8 @@ def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1, start: int = 
     """
     k, n = proba.shape
     n_cells = k * bins.n_bins
-    cells = bins.index(proba) + np.arange(0, n_cells, bins.n_bins)[:, None]
-    chance = proba.clip(0.0, 1.0)
-    spread = chance * (1.0 - chance)
-    variances = np.bincount(cells.ravel(), spread.ravel(), n_cells).astype(np.float64, copy=False)
+    cells, chance = _cells_of(proba, bins), proba.clip(0.0, 1.0)
+    variances = _variances_of(cells, chance, n_cells)
     asked = slice(-start % every, None, every)
     some = cells[:, asked].T, chance[:, asked].T
     starts = np.arange(0, some[0].size + 1, k)
@@ -218,6 +223,23 @@ def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1, start: int = 
     )
     covariance = np.diag(_column_sums(rows, rows.data)) - (rows.T @ rows).toarray()
     return NullMoments(n, variances, covariance)
+
+
+def null_variances(proba: FloatArray, bins: Bins) -> FloatArray:
+    """Variances (cells,) alone, as `NullMoments` has them."""
+    n_cells = len(proba) * bins.n_bins
+    return _variances_of(_cells_of(proba, bins), proba.clip(0.0, 1.0), n_cells)
+
+
+def _cells_of(proba: FloatArray, bins: Bins) -> IntArray:
+    cells: IntArray = bins.index(proba)
+    cells += np.arange(0, len(proba) * bins.n_bins, bins.n_bins)[:, None]
+    return cells
+
+
+def _variances_of(cells: IntArray, chance: FloatArray, n_cells: int) -> FloatArray:
+    spread = chance * (1.0 - chance)
+    return np.bincount(cells.ravel(), spread.ravel(), n_cells).astype(np.float64, copy=False)
 
 
 def null_errors(
