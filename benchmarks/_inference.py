@@ -1,6 +1,7 @@
 """Rows about intervals and comparisons, and about the score test."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -81,7 +82,7 @@ def score_tests(say: Say) -> list[Row]:
 def moments_against_draws(say: Say) -> list[Row]:
     """Tests and intervals from moments, against draws for the same rows but one."""
     problem = generate(_N_WITH_MOMENTS, 10)
-    calls: dict[str, Call] = {
+    calls: dict[str, Callable[..., object]] = {
         "calibration_test, classwise_ece": partial(calibration_test, statistic="classwise_ece"),
         "score_test": score_test,
         "confidence_interval, log_loss": partial(confidence_interval, metric="log_loss"),
