@@ -85,6 +85,19 @@ def test_queries_agree(kind, k, database, make_problem):
     assert_allclose(found, fitted.predict_proba(X), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [4, 12])
+@pytest.mark.parametrize(("clip", "bounded"), [(1e-15, True), (1e-300, False)])
+def test_logits_that_are_bounded_need_no_maximum(clip, bounded, k, database, make_problem):
+    dialect, query = database
+    fitted = fit(DirichletCalibrator(penalty="l2", clip=clip), make_problem, k)
+    code = to_sql(fitted, table="scores", columns=names_of(k), dialect=dialect)
+    assert ("greatest(" not in code) == bounded
+    X = rows_of("probability", k, seed=k)
+    # Odds of the last class that are nearly zero, and nearly infinite.
+    X[:2] = np.eye(k)[[0, k - 1]]
+    assert_allclose(query(code, X, names_of(k)), fitted.predict_proba(X), rtol=0, atol=1e-12)
+
+
 @given(k=st.integers(2, 30), seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(sorted(KINDS)))
 def test_queries_agree_for_any_number_of_classes(k, seed, kind, make_problem, query_duckdb):
     rng = np.random.default_rng(seed)

@@ -1,21 +1,14 @@
-"""Intervals and nulls from moments hold what draws hold, in a twentieth of their time."""
-
-import time
+"""Intervals from moments hold what draws hold."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import log_softmax, ndtr, ndtri, softmax
 
-from dircal import calibration_test, confidence_interval
-from dircal._core.stats import moments as moments_module
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.bootstrap import RowTerms
 from dircal._core.stats.confidence import AbsoluteSumInversion, interval_of
 from dircal._core.stats.moments import (
-    null_errors,
-    null_moments,
-    paired_stride,
     sum_moments,
     sums_from_moments,
 )
@@ -91,42 +84,3 @@ def test_intervals_hold_the_truth(k, spread, slope, record):
         claim = f"95 % intervals of {name} from moments, {of}"
         record(claim, f"{share:.1%}", f"{ALLOWED[0]:.1%} to {ALLOWED[1]:.1%}")
         assert ALLOWED[0] <= share <= ALLOWED[1], name
-
-
-def test_time(record, monkeypatch):
-    """Processor time beside 1000 draws of labels, and of rows, with ten classes."""
-    monkeypatch.setattr(moments_module, "_FEWEST_ROWS", 10**9)
-    rng = np.random.default_rng(0)
-    truth = draw(10, 3.0, 100_000, rng)
-    terms = terms_of(truth, 1.0, rng)
-    rows, y = truth.T.copy(), (np.log(truth) + rng.gumbel(size=truth.shape)).argmax(axis=0)
-
-    def seconds(call):
-        start = time.process_time()
-        call()
-        return time.process_time() - start
-
-    def by_labels():
-        calibration_test(y, rows, statistic="classwise_ece", n_resamples=1000, random_state=0)
-
-    def labels_by_moments():
-        moments = null_moments(truth, BINS, every=paired_stride(100_000, 10))
-        null_errors(moments, 10, 1000, np.random.default_rng(0))
-
-    def by_rows():
-        confidence_interval(
-            metric="confidence_ece", y_true=y, y_prob=rows, n_resamples=1000, random_state=0
-        )
-
-    def rows_by_moments():
-        ends_of(sum_moments(terms), np.random.default_rng(0))
-
-    for what, draws, moments in (
-        ("labels", by_labels, labels_by_moments),
-        ("rows", by_rows, rows_by_moments),
-    ):
-        ratio = seconds(draws) / min(seconds(moments) for _ in range(3))
-        claim = f"time of 1000 draws of {what} over that of moments, k = 10, n = 100,000"
-        # A busy machine would write another number each time.
-        record(claim, "enough" if ratio >= 20.0 else "less", "at least 20")
-        assert ratio >= 20.0, (what, ratio)

@@ -147,3 +147,16 @@ def test_a_report_in_a_notebook_is_closed(report):
     assert tag == "iframe"
     assert attributes["sandbox"] == "allow-scripts"
     assert attributes["srcdoc"] == report.to_html()
+
+
+def test_the_score_test_says_where_it_comes_from(problem, monkeypatch):
+    def told():
+        report = Report.from_predictions(
+            problem.y, problem.proba, calibrators=[TemperatureScaling()], n_resamples=100
+        )
+        return re.search(r"The score test finds.*?(100 draws[^)]*)\)", report.to_html(), re.S)[1]
+
+    assert told() == "100 draws"
+    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 10)
+    monkeypatch.setattr("dircal._core.stats.score_moments._MOST_EXCESS", 100.0)
+    assert told() == "100 draws from moments"

@@ -109,7 +109,10 @@ class Method:
 
 @dataclass(frozen=True)
 class ScoreFinding:
-    """Where a map would act, as in `dircal.ScoreTest`: p-values of classes and of pairs."""
+    """Where a map would act, as in `dircal.ScoreTest`: p-values of classes and of pairs.
+
+    The ``source`` of its draws is "draws" of labels or "moments".
+    """
 
     pvalue: float
     family: str
@@ -117,6 +120,7 @@ class ScoreFinding:
     source: Source
     classes: tuple[tuple[str, float], ...]
     pairs: tuple[tuple[str, str, float], ...]
+    source: str
 
 
 @dataclass(frozen=True)
