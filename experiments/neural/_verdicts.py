@@ -37,7 +37,7 @@ EXPLAINED = {
     "Adam, other order": (
         "As before, but print is of a run whose order of rows, or whose strengths, we do not know: "
         "it lies in the interval in which one more run falls in 99 of 100 cases, by the runs in "
-        "the orders that were tried."
+        "the orders that were tried. This is weaker than digits: print is not contradicted."
     ),
 }
 """What each verdict means, best first."""
