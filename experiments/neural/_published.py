@@ -1,4 +1,4 @@
-"""Stage three: the published procedure once more, on the paper's own networks.
+"""The published procedure once more, on the paper's own networks: the end of stage two.
 
 Where our numbers differ from print, this says why: the same strengths, the same folds and the same
 optimiser, in the order of rows that the authors' code asks for and in others.
