@@ -87,7 +87,8 @@ def _cells(own: pd.DataFrame) -> str:
             again += f" ({_five(line.low)} to {_five(line.high)})"
         shown = "" if line.verdict in ("equal", "draws") else again
         theirs = f"{float(line.printed):.{digits_of(line.measure)}f}"
-        numbers = [_five(line.ours), theirs, f"{float(line.difference):+.5f}", shown]
+        gap = f"{float(line.difference):+.5f}" if float(line.difference) else "0"
+        numbers = [_five(line.ours), theirs, gap, shown]
         lines.append([line.table, line.measure, line.method, *numbers, line.verdict])
     columns = ["table", "measure", "method", "ours", "printed", "difference", "as published"]
     return markdown(pd.DataFrame(lines, columns=[*columns, "why"]))

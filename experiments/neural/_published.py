@@ -1,4 +1,4 @@
-"""Stage three: the published procedure once more, on the paper's own networks.
+"""The published procedure once more, on the paper's own networks: the end of stage two.
 
 Where our numbers differ from print, this says why: the same strengths, the same folds and the same
 optimiser, in the order of rows that the authors' code asks for and in others.
@@ -89,17 +89,28 @@ def _fits(results: Results, network: str, name: str) -> Iterator[_Fit]:
     """All fits of a network; without the printed strengths those that we have chosen."""
     for method in _WITHOUT_ADAM:
         yield _Fit(method, PUBLISHED_ORDER)
-    known = printed("choices").set_index(["network", "method"])[["lam", "mu"]]
-    ours = results.read("choices.csv").set_index(["network", "method", "parameter"])["value"]
     for method, others in _OTHER_ORDERS.items():
-        strengths = [0.0, 0.0]
-        if (name, method) in known.index:
-            strengths = [float(value) for value in known.loc[(name, method)]]
-        elif method != "VecS":
-            lam = float(ours[(network, method, "lam")])
-            strengths = [lam, lam if method == "Dir-L2" else float(ours[(network, method, "mu")])]
-        for order in (PUBLISHED_ORDER, *range(others)):
-            yield _Fit(method, order, *strengths)
+        strengths = (0.0, 0.0) if method == "VecS" else _strengths(results, network, name, method)
+        if strengths is not None:
+            for order in (PUBLISHED_ORDER, *range(others)):
+                yield _Fit(method, order, *strengths)
+
+
+def _strengths(
+    results: Results, network: str, name: str, method: str
+) -> tuple[float, float] | None:
+    """Lambda and mu of print, or else ours; None where the method has not been run."""
+    theirs = printed("choices").query("network == @name and method == @method")
+    if len(theirs):
+        return float(theirs["lam"].iloc[0]), float(theirs["mu"].iloc[0])
+    choices = results.read("choices.csv")
+    if choices.empty:
+        return None
+    own = choices[(choices["network"] == network) & (choices["method"] == method)]
+    found = own.set_index("parameter")["value"].astype(float)
+    if "lam" not in found.index:
+        return None
+    return float(found["lam"]), float(found.get("mu", found["lam"]))
 
 
 def _repeat(cache: Cache, entry: Entry, fit: _Fit) -> None:

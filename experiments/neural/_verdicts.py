@@ -35,9 +35,9 @@ EXPLAINED = {
         "confidence, and up to draws)."
     ),
     "Adam, other order": (
-        "As before, but print is of a run whose order of rows is not known: it lies in the "
-        "interval in which one more run falls in 99 of 100 cases, by the runs in the orders that "
-        "were tried."
+        "As before, but print is of a run whose order of rows, or whose strengths, we do not know: "
+        "it lies in the interval in which one more run falls in 99 of 100 cases, by the runs in "
+        "the orders that were tried. This is weaker than digits: print is not contradicted."
     ),
 }
 """What each verdict means, best first."""

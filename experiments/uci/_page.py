@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from experiments._shared.files import write_whole
@@ -192,7 +193,7 @@ def _today_shares(table: pd.DataFrame) -> str:
 def _share(share: float, reach: Any) -> str:
     """In percent, with what an interval adds to either side; nothing where one cannot be had."""
     told = f"{100 * float(share):.1f}"
-    return f"{told} %" if reach in ("", "nan") else f"{told} ± {100 * float(reach):.1f} %"
+    return f"{told} %" if np.isnan(float(reach)) else f"{told} ± {100 * float(reach):.1f} %"
 
 
 def _average_ranks(ranks: pd.DataFrame) -> str:

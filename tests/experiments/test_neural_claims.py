@@ -348,3 +348,12 @@ class TestCatalogue:
         found = {(known(name).source, known(name).origin) for name in catalogued()}
         assert len(found) == len({source for source, _ in found})
         assert all(origin for _, origin in found)
+
+    def test_one_recipe_on_one_test_set_is_one_source(self):
+        names = catalogued()
+        recipe = {known(name).source for name in names if name.endswith("_chenyaofo")}
+        assert recipe == {"CIFAR-10 chenyaofo", "CIFAR-100 chenyaofo"}
+        languages = {known(name).source for name in names if name.startswith("nli_")}
+        assert languages == {"MNLI", "SNLI"}
+        own = [known(name).source for name in names if name.startswith("paper_")]
+        assert len(own) == len(set(own)) == 3

@@ -12,6 +12,7 @@ from experiments.neural._files import Cache
 from experiments.neural._networks import find_networks
 from experiments.neural._published import PUBLISHED_ORDER, repeat_published
 from experiments.neural._results import Results
+from experiments.neural._targets import targets
 from experiments.neural._verdicts import EXPLAINED, NOT_EXPLAINED, Cell, Reruns, judge
 from neural_rows import make_study
 from numpy.testing import assert_allclose
@@ -170,7 +171,7 @@ class TestVerdicts:
         rng = np.random.default_rng(0)
         inside = 0
         for _ in range(1000):
-            *seen, new = rng.normal(size=6)
+            *seen, new = rng.normal(10.0, size=6)
             low, high = Reruns(seen[0], tuple(seen)).interval()
             inside += low <= new <= high
         assert 0.98 <= inside / 1000 <= 1.0
@@ -268,6 +269,9 @@ class TestTables:
         assert table.loc[("Auto", RUN_HERE), "verdict"] == "tie"
         assert table.loc[("Bayes", PUBLISHED), "verdict"] == "higher"
         assert table.loc[("Bayes", PUBLISHED), "other"] == "Dir-L2"
+        aims = targets(study).set_index("target")["reached"]
+        aims.index = aims.index.str.split(" has").str[0]
+        assert aims[["c10_convnet: Bayes", "c10_convnet: Auto"]].tolist() == ["no", "tie"]
 
     def test_cells_have_the_published_procedure_beside_them(self, tmp_path):
         study = make_study(tmp_path, {"c10_convnet": {"Uncal": 0.390983, "Dir-ODIR": 0.1956}})

@@ -10,6 +10,7 @@ from experiments.neural.__main__ import HERE, main
 from experiments.neural._networks import catalogued, known, read_network
 from experiments.neural._results import Results
 from experiments.neural._study import FAMILIES, Study
+from experiments.neural._verdicts import EXPLAINED
 
 RESULTS = Results(HERE / "results")
 WITH_LOGITS, WITHOUT = 11, 7
@@ -39,6 +40,16 @@ def test_tables_and_page_regenerate_unchanged(tmp_path):
         copy = tmp_path / path.relative_to(RESULTS.folder)
         assert copy.read_bytes() == path.read_bytes(), f"{path.name} is not what the rows say"
     assert len(files) == len([path for path in tmp_path.rglob("*") if path.is_file()])
+
+
+def test_every_printed_number_has_a_reason_and_the_docs_count_them():
+    cells = RESULTS.read("compare/printed.csv")
+    counts = cells["verdict"].value_counts()
+    assert set(counts.index) <= set(EXPLAINED)
+    docs = (HERE.parents[1] / "docs" / "faithfulness.md").read_text(encoding="utf-8")
+    told = f"Of {len(cells)} numbers that are printed of them {counts['equal']} have all digits"
+    told += f" with our converged fits, and {counts['Adam']} more"
+    assert told in " ".join(docs.split())
 
 
 def test_ranks_of_a_source_add_up():

@@ -11,9 +11,11 @@ from experiments.uci._collect import example_name
 from experiments.uci._data import DATASETS
 from experiments.uci._grid import EXAMPLES, cells
 from experiments.uci._methods import METHODS
+from experiments.uci._page import _share
 from experiments.uci._results import CELL_COLUMNS, Results
 from experiments.uci._study import Study
 from experiments.uci._tables import printed
+from scipy.stats import ttest_1samp
 
 RESULTS = Results(HERE / "results")
 
@@ -72,6 +74,22 @@ def test_means_are_those_of_the_folds(study):
 def test_ranks_of_a_pair_add_up(study):
     for measure in MEASURES:
         assert study.ranking(measure).ranks.sum() == pytest.approx(28.0)
+
+
+def test_intervals_have_the_datasets_as_trials(study):
+    losses = study.means["log-loss"]
+    wins = (losses["Bayes"] < losses["Uncal"]).astype(float).groupby("dataset").mean()
+    found = ttest_1samp(wins, 0.0).confidence_interval()
+    reach = study.reach_better("log-loss", "Bayes", "Uncal")
+    assert reach == pytest.approx((found.high - found.low) / 2)
+    passed = study.reach_passed("p-cw-ECE", "method")
+    assert set(passed.index) == set(METHODS)
+    assert passed.between(0.0, 0.5).all()
+
+
+def test_a_share_without_an_interval_stands_alone():
+    assert _share(0.5, 0.125) == "50.0 ± 12.5 %"
+    assert _share(0.5, "nan") == "50.0 %"
 
 
 class TestOurs:
