@@ -37,6 +37,8 @@ HELD = {
 KNOWN_TO_SIBLINGS = {
     "AutoCalibrator",
     "CalibrationTest",
+    "Comparison",
+    "ComparisonRow",
     "ConfidenceInterval",
     "RecalibratedCalibrator",
     "ScoreTest",

@@ -102,3 +102,17 @@ def test_whoever_stops_a_fit_stops_the_watching():
     with pytest.raises(KeyboardInterrupt), watch_steps(3):
         raise KeyboardInterrupt
     assert WATCHER.get() is None
+
+
+def test_passes_over_what_is_counted_in_the_first_of_them(monkeypatch, clock):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("Reading", 0, "rows", counts_passes=True) as progress:
+        clock.now += 10
+        progress.advance(500)
+        assert "\rReading: 500 rows, 50 a second" in stream.getvalue()
+        progress.expect(500)
+        progress.rename("Fitting")
+        clock.now += 10
+        progress.advance(500)
+    assert "\rFitting: pass 3 over 500 rows, 50 a second" in stream.getvalue()

@@ -8,7 +8,9 @@ import pytest
 from dircal import AutoCalibrator, CalibratorCV, TemperatureScaling, compare, distributed
 from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
+from dircal.distributed import Selection, check_rows
 from dircal.inference import _trial
+from dircal.validation import FITTING, check_fit
 
 NAMES = ["ant", "bee", "cat", "dog"]
 TRIED = {"one": "temperature", "each": "platt"}
@@ -107,3 +109,15 @@ def test_bad_arguments(options, message, some):
 def test_one_row_cannot_be_fitted_and_scored(some):
     with pytest.raises(ValueError, match="`frame` has only one row"):
         distributed.compare(["temperature"], [some[:1]], classes=NAMES)
+
+
+def test_fits_of_a_fold_begin_from_the_rows_that_an_array_would_pick(frame, cut):
+    folds = RowFolds(10)
+    rows = check_rows(Selection(cut(frame, 7), "y", None, NAMES), None, "probability", FITTING)
+    whole = check_fit(frame[NAMES], frame["y"], None, classes=None, input_scale="probability")
+    left = np.flatnonzero(folds.of_rows(np.arange(len(frame))) != 3)
+    found = rows.left_for_fit(folds, 3).source(np.transpose).subsample()
+    expected = whole.take(left).source(np.transpose).subsample()
+    assert found.n_samples == 4500
+    np.testing.assert_array_equal(found.inputs, expected.inputs[expected.picked])
+    np.testing.assert_array_equal(found.labels, expected.labels)

@@ -18,9 +18,11 @@ from dircal import (
     metrics,
     paired_comparison,
 )
+from dircal._core.stats import moments
 from dircal.exceptions import ConvergenceWarning
 
 PAIR = [TemperatureScaling(), VectorScaling()]
+GAPS = ["confidence_ece", "classwise_ece", "smooth_ece"]
 
 
 def run(calibrators, X, y, **options):
@@ -368,3 +370,47 @@ def test_intervals_are_told_beside_the_value_that_they_are_of(make_problem):
     assert line.split()[3] == f"{corrected:.4f}"
     few = compare([TemperatureScaling()], rows.proba, rows.y, measures=["log_loss"], random_state=0)
     assert "without bias" not in repr(few)
+
+
+def test_moments_of_many_rows_tell_what_draws_tell(make_problem, monkeypatch):
+    problem = make_problem(3, n=4000, k=3)
+    options = {"n_resamples": 2000, "cv": 2, "measures": ["log_loss", *GAPS]}
+    drawn = run([VectorScaling()], problem.proba, problem.y, **options)
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 1000)
+    found = run([VectorScaling()], problem.proba, problem.y, **options)
+    assert {row.source for row in drawn} == {"draws"}
+    assert {row.source for row in found} == {"moments"}
+    for row, other in zip(found, drawn, strict=True):
+        assert row.value == other.value
+        width = other.high - other.low
+        assert [row.low, row.high] == pytest.approx([other.low, other.high], abs=0.1 * width)
+        if row.difference_low is None:
+            continue
+        width = other.difference_high - other.difference_low
+        ends = [row.difference_low, row.difference_high]
+        expected = [other.difference_low, other.difference_high]
+        # Were both drawn apart from each other, intervals would be far wider.
+        assert ends == pytest.approx(expected, abs=0.1 * width), row.measure
+    assert "With 4,000 rows the intervals of log_loss, " in repr(found)
+    assert "moments of sums over rows" in found._repr_html_()
+    assert "moments" not in repr(drawn) + drawn._repr_html_()
+    alone = confidence_interval(
+        problem.y[found.scored],
+        found.probabilities["VectorScaling"],
+        "classwise_ece",
+        n_resamples=2000,
+        random_state=0,
+    )
+    row = found.row("VectorScaling", "classwise_ece")
+    assert [row.low, row.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
+
+
+def test_some_measures_may_have_too_many_sums(make_problem, monkeypatch):
+    problem = make_problem(3, n=400, k=3)
+    monkeypatch.setattr(moments, "_FEWEST_ROWS", 100)
+    monkeypatch.setattr(moments, "_MOST_SUMS", 64)
+    table = run([TemperatureScaling()], problem.proba, problem.y, measures=["log_loss", *GAPS])
+    sources = {row.measure: row.source for row in table}
+    assert sources["log_loss"] == "moments"
+    assert sources["smooth_ece"] == "draws"
+    assert "; those of classwise_ece, smooth_ece from draws." in repr(table)

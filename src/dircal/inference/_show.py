@@ -75,9 +75,10 @@ def html_of_comparison(comparison: Any) -> str:
         [escape(name), *(_cell(comparison.row(name, one)) for one in measures)] for name in names
     )
     told = (
-        f"Of {len(comparison.scored):,} rows that the calibrators have not seen. Coloured: better "
-        f"or worse than uncalibrated beyond chance ({100 * comparison.level:g} %)."
-    )
+        f"Of {comparison.n_scored:,} rows that the calibrators have not seen. Coloured: better "
+        f"or worse than uncalibrated beyond chance ({100 * comparison.level:g} %). "
+        f"{comparison.sources()}"
+    ).rstrip()
     note = f'<div style="opacity:0.7">{escape(told)}</div>'
     return card("Comparison of calibrators", table(["calibrator", *titles], rows), note)
 
