@@ -23,7 +23,7 @@ from dircal.metrics import log_loss
 
 FOLDER = Path(os.environ.get("DIRCAL_DATA", "data")) / "networks"
 PAGE = Path(__file__).resolve().parent / "soft_labels.md"
-N_DRAWS = 10
+N_DRAWS, CIFAR_DRAWS = 10, 3
 SIZES = (25, 50, 100, 200, 400, 700)
 CIFAR_SIZES = (50, 200, 1000)
 CIFAR = ("resnet20_chenyaofo", "densenet121_devmotion", "lenet5_netcal", "vgg16_bn_chenyaofo")
@@ -37,8 +37,8 @@ HEADINGS = (
 _NLI = f"""# Soft labels
 
 Log-loss against the human distribution, of rows that no map has seen; written by
-`benchmarks/soft_labels.py`. Means over files and {N_DRAWS} draws of fitting rows (seeds 0 to
-{N_DRAWS - 1}). `AutoCalibrator` is fitted on the same rows with
+`benchmarks/soft_labels.py`. Means over files and {N_DRAWS} draws of fitting rows ({CIFAR_DRAWS} for
+CIFAR-10; seeds from 0). `AutoCalibrator` is fitted on the same rows with
 
 - *one annotator*: the label that one of the annotators gave, drawn at random,
 - *given label*: the label of the data set, which is mostly that of the majority,
@@ -97,12 +97,12 @@ def main() -> None:
     """Write the page."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        nli = table(_NLI, list(nli_pairs()), SIZES)
-        cifar = table(_CIFAR, list(cifar_pairs()), CIFAR_SIZES)
+        nli = table(_NLI, list(nli_pairs()), SIZES, N_DRAWS)
+        cifar = table(_CIFAR, list(cifar_pairs()), CIFAR_SIZES, CIFAR_DRAWS)
         PAGE.write_text(nli + cifar + imagenet(), encoding="utf-8")
 
 
-def table(head: str, pairs: list[tuple[Rows, Rows]], sizes: tuple[int, ...]) -> str:
+def table(head: str, pairs: list[tuple[Rows, Rows]], sizes: tuple[int, ...], n_draws: int) -> str:
     """Losses of all kinds of labels by the number of rows."""
     uncalibrated = np.mean([log_loss(test.counts, test.proba) for _, test in pairs])
     entropy = np.mean([log_loss(test.counts, test.shares) for _, test in pairs])
@@ -110,7 +110,7 @@ def table(head: str, pairs: list[tuple[Rows, Rows]], sizes: tuple[int, ...]) -> 
     for size in sizes:
         losses = []
         for fit, test in pairs:
-            for seed in range(N_DRAWS):
+            for seed in range(n_draws):
                 found, weight = measure(fit, test, size, seed)
                 losses.append(found)
                 weights.append(weight)
