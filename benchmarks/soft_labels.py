@@ -52,7 +52,7 @@ Three classes, five networks; uncalibrated {{:.4f}}, and {{:.4f}} is the entropy
 which no map goes below. Effective weights are {{:.1f}} in the mean.
 
 | rows | {" | ".join(HEADINGS)} |
-| --- | {"--- | " * len(HEADINGS)}
+| --- | {" | ".join(["---"] * len(HEADINGS))} |
 """
 _CIFAR = f"""
 ## CIFAR-10H, about 50 annotators a row
@@ -61,7 +61,7 @@ Ten classes, {len(CIFAR)} networks; uncalibrated {{:.4f}}, entropy of the annota
 effective weights {{:.1f}} in the mean.
 
 | rows | {" | ".join(HEADINGS)} |
-| --- | {"--- | " * len(HEADINGS)}
+| --- | {" | ".join(["---"] * len(HEADINGS))} |
 """
 _IMAGENET = """
 ## ImageNet, all labels that fit
