@@ -70,6 +70,12 @@ def test_names_of_columns(frame):
     assert_allclose(alone.targets, data.targets)
 
 
+def test_names_that_are_numbers():
+    named = pl.DataFrame({"2": P[:, 0], "0": P[:, 1], "1": P[:, 2]})
+    assert check(named, COUNTS).column_classes.tolist() == [2, 0, 1]
+    assert check(named.rename({"2": "02"}), COUNTS).column_classes.tolist() == ["02", "0", "1"]
+
+
 def test_classes_say_which_column_is_which():
     data = check(P, COUNTS, classes=["z", "y", "x"])
     assert_array_equal(data.classes, ["x", "y", "z"])

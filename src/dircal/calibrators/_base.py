@@ -90,7 +90,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         y : array of shape (n_samples,) or (n_samples, n_classes)
             True labels: strings, integers or booleans. Or soft labels, with a column for each
             column of `X`: probabilities that sum to one in each row, or counts of annotators,
-            which are integers; a row then counts like so many rows as it has annotators.
+            which are integers; a row then counts like so many rows as it has annotators, who are
+            worth less: see `effective_annotators`.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
         counts : bool, default=False

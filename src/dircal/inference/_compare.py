@@ -61,8 +61,9 @@ def compare(
     X : array or data frame of shape (n_samples, n_classes)
         Probabilities, or logits where the calibrators have ``input_scale="logit"``, of rows that
         were not used to train the classifier.
-    y : array of shape (n_samples,)
-        True labels.
+    y : array of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft ones with the columns of `X`: probabilities, or integers that count
+        annotators, of whom every row then has as many.
     cv : int, splitter or iterable of pairs, default=5
         Number of folds, each with its share of every class; or a splitter of scikit-learn; or
         pairs of indices (rows to fit, rows to score) that score no row twice: a single pair is a

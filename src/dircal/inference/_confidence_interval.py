@@ -90,8 +90,9 @@ def confidence_interval(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        True labels.
+    y_true : array-like (n,) or (n, k)
+        True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
+        count annotators.
     y_prob : array-like (n, k)
         Probability of each class.
     metric : str or callable
@@ -154,7 +155,8 @@ def confidence_interval(
     bin with the fewest rows, and drawing again makes it larger whatever the truth.
 
     There are no sample weights: a weight would say that a row stands for several, but not whether
-    these were drawn together or apart.
+    these were drawn together or apart. Rows with soft labels are drawn with all their annotators,
+    of whom every row has to have as many.
 
     **When not to use it.** Where rows belong together (frames of a video, visits of a patient):
     they are drawn as if each were on its own, and intervals come out too narrow. With fewer than

@@ -81,7 +81,7 @@ def effective_annotators(
     >>> first = rng.binomial(10, own)
     >>> X, counts = np.column_stack([p, 1 - p]), np.column_stack([first, 10 - first])
     >>> weight = effective_annotators(X, counts)
-    >>> round(weight[0], 1)  # the correlation is 1 / (4 + 1)
+    >>> round(float(weight[0]), 1)  # the correlation is 1 / (4 + 1)
     3.6
     >>> shares = counts / counts.sum(axis=1, keepdims=True)
     >>> calibrator = AutoCalibrator().fit(X, shares, sample_weight=weight)

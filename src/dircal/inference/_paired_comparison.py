@@ -83,8 +83,9 @@ def paired_comparison(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        True labels.
+    y_true : array-like (n,) or (n, k)
+        True labels, or soft ones with the columns of ``prob_a``: probabilities, or integers that
+        count annotators.
     prob_a : array-like (n, k)
         Probability of each class.
     prob_b : array-like (n, k)

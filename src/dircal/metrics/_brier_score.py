@@ -28,8 +28,9 @@ def brier_score(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        True labels.
+    y_true : array-like (n,) or (n, k)
+        True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
+        count annotators.
     y_prob : array-like (n, k)
         Probability of each class.
     sample_weight : array-like (n,), optional
@@ -53,7 +54,8 @@ def brier_score(
     with probabilities :math:`p_{ij}`, labels :math:`y_i`, weights :math:`w_i` and
     :math:`n = \sum_i w_i`. It is a proper loss, as the log-loss, but bounded: one sure miss costs
     2 and no more. For two classes it is twice the binary score that scikit-learn reports by
-    default.
+    default. Of soft labels :math:`t_{ij}` it is the mean over the labels that a row may have: the
+    squared distance :math:`\sum_j (p_{ij} - t_{ij})^2` plus :math:`1 - \sum_j t_{ij}^2`.
 
     **When not to use it.** Rare classes hardly move it.
 

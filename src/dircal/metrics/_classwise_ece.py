@@ -31,8 +31,9 @@ def classwise_ece(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        True labels.
+    y_true : array-like (n,) or (n, k)
+        True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
+        count annotators.
     y_prob : array-like (n, k)
         Probability of each class.
     sample_weight : array-like (n,), optional

@@ -24,8 +24,9 @@ def log_loss(
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        True labels.
+    y_true : array-like (n,) or (n, k)
+        True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
+        count annotators.
     y_prob : array-like (n, k)
         Probability of each class.
     sample_weight : array-like (n,), optional
@@ -49,6 +50,9 @@ def log_loss(
     expected value. It measures calibration and sharpness together, and it is what every
     calibrator here minimises. The floor is that of the paper; scikit-learn's changes with the
     type of the array (2.2e-16, or 1.2e-7 in single precision).
+
+    Of soft labels :math:`t_{ij}` it is the mean of :math:`-\sum_j t_{ij} \ln p_{ij}`, which is at
+    least their entropy.
 
     **When not to use it.** With many exact zeros on true classes its value is mostly the floor:
     read the Brier score beside it.

@@ -107,8 +107,9 @@ class BeforeAfterDisplay(AbstractDisplay):
 
         Parameters
         ----------
-        y_true : array-like (n,)
-            True labels.
+        y_true : array-like (n,) or (n, k)
+            True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
+            that count annotators.
         y_prob : dict from str to array-like (n, k)
             Probabilities of each method, by its name; usually those before calibration first.
         labels : label or list of labels, optional

@@ -108,8 +108,9 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
 
         Parameters
         ----------
-        y_true : array-like (n,)
-            True labels.
+        y_true : array-like (n,) or (n, k)
+            True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
+            that count annotators.
         y_prob : array-like (n, k)
             Probability of each class.
         labels : label or list of labels, optional

@@ -87,8 +87,9 @@ class Report:
 
         Parameters
         ----------
-        y_true : array-like (n,)
-            True labels.
+        y_true : array-like (n,) or (n, k)
+            True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
+            that count annotators; rows that all have as many count once.
         y_prob : array-like (n, k)
             Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
             train the classifier.

@@ -24,8 +24,8 @@ def recalibrate(
         The fitted calibrator from before; it stays as it is.
     X_new : array or data frame of shape (n_samples, n_classes)
         Scores of new rows.
-    y_new : array of shape (n_samples,)
-        Their labels; classes may be absent.
+    y_new : array of shape (n_samples,) or (n_samples, n_classes)
+        Their labels; classes may be absent. Or soft labels: see `AutoCalibrator.fit`.
     sample_weight : array of shape (n_samples,), optional
         Weights of the new rows.
 

@@ -14,6 +14,7 @@ from dircal.validation._conversion import as_array, as_label_array, refuse_maske
 from dircal.validation._two_classes import BINARY
 
 __all__ = [
+    "SEVERAL_LABELS",
     "as_labels",
     "as_plain",
     "class_indices",
@@ -92,11 +93,11 @@ def _as_table(y: ArrayLike, name: str) -> npt.NDArray[Any]:
         return as_label_array(y)
     except ValueError as error:  # lists of lists of different lengths
         raise ValueError(
-            f"`{name}` must be one label for each row: {error}. {_SEVERAL_LABELS}"
+            f"`{name}` must be one label for each row: {error}. {SEVERAL_LABELS}"
         ) from error
 
 
-_SEVERAL_LABELS = (
+SEVERAL_LABELS = (
     "Rows with several labels (multilabel) are several problems of two classes: calibrate each "
     "label by itself, for example with BetaCalibrator and the column of its probabilities."
 )
@@ -115,7 +116,7 @@ def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
             f"Its rows are one-hot: pass `{name}.argmax(axis=1)`, the number of the column, or the "
             "label that belongs to it."
             if one_hot
-            else _SEVERAL_LABELS
+            else SEVERAL_LABELS
         )
     raise ValueError(
         f"`{name}` must be one label for each row; got {table.shape[1]} columns. {fix} "
@@ -126,7 +127,7 @@ def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
 def _check_objects(labels: LabelArray, name: str) -> None:
     """Refuse missing labels and labels that cannot be put in order."""
     if any(isinstance(value, list | set | frozenset | np.ndarray) for value in labels):
-        raise ValueError(f"`{name}` must be one label for each row. {_SEVERAL_LABELS}")
+        raise ValueError(f"`{name}` must be one label for each row. {SEVERAL_LABELS}")
     missing = [value for value in labels if not _equals_itself(value)]
     if missing:
         raise ValueError(f"`{name}` holds {missing[0]!r}. Remove the rows without a label.")

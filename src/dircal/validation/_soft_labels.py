@@ -12,6 +12,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.validation._columns import Arguments, classes_of_columns, refuse_riddles, show
 from dircal.validation._conversion import as_array, as_label_array, refuse_masked
+from dircal.validation._labels import SEVERAL_LABELS
 from dircal.validation._names import match_names
 from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK
 from dircal.validation._two_classes import BINARY, classes_of_two
@@ -61,7 +62,7 @@ class SoftLabels:
         told = self.names
         if told is None and names is not None and n_columns == k:
             told = names
-        observed = np.arange(k) if told is None else as_label_array(told.tolist())
+        observed = np.arange(k) if told is None else _labels_called(told.tolist())
         if classes is not None:
             # What the user says; names of columns need not be labels then.
             observed = observed[:0]
@@ -105,6 +106,16 @@ class SoftLabels:
         """How probable each class is; None where every row is sure of one: labels say it all."""
         sure = (self.shares == 0.0) | (self.shares == 1.0)
         return None if sure.all() else self.shares
+
+
+def _labels_called(names: list[Any]) -> LabelArray:
+    """Names of columns as labels; texts that are whole numbers stand for these, as in files."""
+    if all(isinstance(name, str) and name.isdecimal() for name in names):
+        numbers = [int(name) for name in names]
+        # '007' is a name.
+        if [str(number) for number in numbers] == names:
+            return np.array(numbers)
+    return as_label_array(names)
 
 
 def has_label_columns(labels: ArrayLike, arguments: Arguments, *, counts: bool) -> bool:
@@ -202,9 +213,8 @@ def _of_counts(
     if not counts and off.any() and table.max() <= 1:
         i = int(off.argmax())
         raise ValueError(
-            f"`{name}` holds only 0 and 1, and {arguments.row(i)} sums to {sums[i]:g}: rows may "
-            f"have several labels (multilabel), or one annotator for some classes. {_SEVERAL} If "
-            f"these are counts of annotators, {_as_counts(arguments)}."
+            f"`{name}` holds only 0 and 1, and {arguments.row(i)} sums to {sums[i]:g}. "
+            f"{SEVERAL_LABELS} If these are counts of annotators, {_as_counts(arguments)}."
         )
     if not sums.any():
         raise ValueError(f"`{name}` is zero in every row: nobody has said anything. Pass counts.")
@@ -222,7 +232,7 @@ def _of_probabilities(
     if misses[worst] > ROW_SUM_TOLERANCE + SUM_SLACK:
         fix = f"divide each by its sum; if these are counts of annotators, {_as_counts(arguments)}."
         if table.max() <= 1.0 and np.isin(table, (0.0, 1.0)).all():
-            fix = f"{fix} {_SEVERAL}"
+            fix = f"{fix} {SEVERAL_LABELS}"
         raise ValueError(
             f"`{name}` has {table.shape[1]} columns, which are soft labels, whose rows must sum "
             f"to one; {arguments.row(worst)} sums to {sums[worst]:.6g}. Pass one label for each "
@@ -238,12 +248,6 @@ def _of_probabilities(
     if misses[worst] > _SUM_ROUNDING:
         shares = shares / sums[:, None]
     return SoftLabels(shares, None, names)
-
-
-_SEVERAL = (
-    "Rows with several labels (multilabel) are several problems of two classes: calibrate each "
-    "label by itself, for example with BetaCalibrator and the column of its probabilities."
-)
 
 
 def _as_counts(arguments: Arguments) -> str:
