@@ -25,7 +25,7 @@ from dircal.validation._columns import (
     classes_of_columns,
     show,
 )
-from dircal.validation._conversion import as_array, category_order
+from dircal.validation._conversion import as_array, category_order, same_kind
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
@@ -99,6 +99,7 @@ __all__ = [
     "observed_classes",
     "order_in_doubt",
     "plain_labels_advice",
+    "same_kind",
     "show",
     "warn_of_order",
 ]
