@@ -5,6 +5,7 @@ from scipy.special import softmax
 
 import dircal
 from dircal import AutoCalibrator
+from dircal.exceptions import DircalWarning
 from dircal.llm import LabelCalibrator
 from dircal.metrics import log_loss
 
@@ -91,3 +92,113 @@ def test_bad_input(options, more, message, rows):
     P, y = rows
     with pytest.raises(ValueError, match=message):
         LabelCalibrator(**options).fit(P[:100], y[:100], unlabelled=more)
+
+
+PREFERENCES = {"a": [12.0, 1.0, 0.3], "b": [0.3, 1.0, 6.0], "c": [1.0, 9.0, 1.0]}
+
+
+@pytest.fixture
+def prompts():
+    """Rows of three prompts that prefer different options, and whose they are."""
+    made = [prompted(i, 700, each) for i, each in enumerate(PREFERENCES.values())]
+    P, y = (np.concatenate(part) for part in zip(*made, strict=True))
+    return P, y, np.repeat(list(PREFERENCES), 700)
+
+
+@pytest.fixture
+def several(prompts):
+    P, y, group = prompts
+    first = np.arange(len(y)) % 700 < 40
+    rest = ~first & (np.arange(len(y)) % 700 < 400)
+    fitted = LabelCalibrator().fit(
+        P[first], y[first], groups=group[first], unlabelled=P[rest], unlabelled_groups=group[rest]
+    )
+    return fitted, first, rest
+
+
+def test_each_prompt_is_divided_by_its_own_means(prompts, several):
+    P, y, group = prompts
+    fitted, first, rest = several
+    assert fitted.groups_.tolist() == ["a", "b", "c"]
+    for i, name in enumerate(fitted.groups_):
+        seen = P[(group == name) & (first | rest)]
+        expected = (seen.sum(axis=0) + fitted.mean_proba_) / (len(seen) + 1.0)
+        assert_allclose(fitted.group_means_[i], expected, rtol=1e-12)
+    new = ~(first | rest)
+    proba = fitted.predict_proba(P[new], groups=group[new])
+    one = LabelCalibrator().fit(P[first], y[first], unlabelled=P[rest])
+    assert log_loss(y[new], proba) < 0.9 * log_loss(y[new], one.predict_proba(P[new]))
+    assert (fitted.predict(P[new], groups=group[new]) == proba.argmax(axis=1)).all()
+
+
+def test_the_calibrator_of_one_prompt(prompts, several, tmp_path):
+    P, _, group = prompts
+    fitted, *_ = several
+    mine = group == "b"
+    expected = fitted.predict_proba(P[mine], groups=group[mine])
+    alone = fitted.calibrator_of("b")
+    assert_allclose(alone.predict_proba(P[mine]), expected, rtol=1e-9)
+    assert "def " in dircal.export.to_python(alone)
+    with pytest.raises(ValueError, match=r"Export calibrator\.calibrator_of\(group\)"):
+        dircal.export.to_python(fitted)
+    with pytest.raises(ValueError, match="`group` 'd' is none of the 3 groups"):
+        fitted.calibrator_of("d")
+    common = fitted.calibrator_of().predict_proba(P[:5])
+    assert_allclose(fitted.predict_proba(P[:5]), common, rtol=1e-12)
+    assert_allclose(fitted.predict_proba(P[:5], groups=["new"] * 5), common, rtol=1e-9)
+    assert fitted.explain(P[:50]).sentences()
+    dircal.save(fitted, tmp_path / "map.json")
+    loaded = dircal.load(tmp_path / "map.json")
+    assert_allclose(loaded.predict_proba(P[mine], groups=group[mine]), expected, rtol=1e-12)
+
+
+def test_a_prompt_without_labels_has_means_of_its_own(prompts):
+    P, y, group = prompts
+    labelled = (group != "c") & (np.arange(len(y)) % 700 < 60)
+    fitted = LabelCalibrator(batch="always").fit(
+        P[labelled], y[labelled], groups=group[labelled], unlabelled=P, unlabelled_groups=group
+    )
+    new = group == "c"
+    known = log_loss(y[new], fitted.predict_proba(P[new], groups=group[new]))
+    assert known < 0.9 * log_loss(y[new], fitted.predict_proba(P[new], groups=["d"] * 700))
+
+
+def test_weights_of_rows_of_prompts(prompts):
+    P, y, group = prompts
+    rows = np.arange(len(y)) % 700 < 30
+    weight = np.where(np.arange(rows.sum()) % 3 == 0, 0.0, 1.0)
+    fitted = LabelCalibrator().fit(P[rows], y[rows], weight, groups=group[rows])
+    kept = np.flatnonzero(rows)[weight > 0]
+    again = LabelCalibrator().fit(P[kept], y[kept], groups=group[kept])
+    found = fitted.predict_proba(P, groups=group)
+    assert_allclose(found, again.predict_proba(P, groups=group), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unlabelled_groups": ["a"] * 5}, "`unlabelled_groups` is given, but `groups` is None"),
+        ({"groups": ["a"] * 5}, "`groups` has 5 entries, but there are 100 rows"),
+        ({"groups": ["a"] * 100, "unlabelled": "rows"}, "`unlabelled_groups` is None"),
+        (
+            {"groups": ["a"] * 100, "unlabelled": "rows", "unlabelled_groups": [1] * 100},
+            "must be all texts or all numbers",
+        ),
+        ({"groups": "prompt"}, "`X` is no data frame"),
+    ],
+)
+def test_bad_groups(options, message, rows):
+    P, y = rows
+    if "unlabelled" in options:
+        options = options | {"unlabelled": P[:100]}
+    with pytest.raises(ValueError, match=message):
+        LabelCalibrator().fit(P[:100], y[:100], **options)
+
+
+def test_the_same_texts_with_each_prompt_are_told(rows):
+    P, y = rows
+    both, labels = np.vstack([P[:30], P[:30]]), np.tile(y[:30], 2)
+    with pytest.warns(
+        DircalWarning, match="the same 30 labels in the same order in every one of 2"
+    ):
+        LabelCalibrator().fit(both, labels, groups=np.repeat([1, 2], 30))

@@ -1,6 +1,8 @@
 """What other libraries hold: tensors, and labels with an order of their own."""
 
+import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from dircal import (
     metrics,
 )
 from dircal.exceptions import RowSumWarning
-from dircal.validation import as_array, category_order
+from dircal.validation import as_array, category_order, same_kind
 
 SIZES = ["small", "medium", "large"]
 
@@ -138,3 +140,103 @@ def test_lists_of_tensors_and_probabilities_of_half_precision():
         fitted.predict_proba(half)
     with pytest.warns(RowSumWarning):
         TemperatureScaling().fit(half.detach().float() * 1.001, y)
+
+
+@pytest.fixture
+def fitted(make_problem):
+    problem = make_problem(0, n=100)
+    return TemperatureScaling().fit(problem.proba, problem.y)
+
+
+def test_tensors_that_hold_no_numbers(fitted):
+    torch = pytest.importorskip("torch")
+    rows = torch.eye(3)
+    with pytest.raises(ValueError, match=r"`X` is a sparse .*`X\.to_dense\(\)`"):
+        fitted.predict_proba(rows.to_sparse())
+    nothing = torch.empty(3, 3, device="meta")
+    with pytest.raises(ValueError, match=r"`X` is a torch\.Tensor on the device 'meta' that NumPy"):
+        fitted.predict_proba(nothing)
+    with pytest.raises(ValueError, match=r"^`y` is a torch\.Tensor on the device 'meta'"):
+        fitted.fit(rows, nothing[0])
+    with pytest.raises(ValueError, match=r"`sample_weight` is a torch\.Tensor on the device"):
+        fitted.fit(rows, [0, 1, 2], sample_weight=nothing[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are a prototype
+        masked = torch.masked.masked_tensor(rows, rows > 0)
+        with pytest.raises(ValueError, match="`X` is a masked array"):
+            fitted.predict_proba(masked)
+
+
+def test_arrays_on_another_device_come_here_and_go_back(fitted):
+    strict = pytest.importorskip("array_api_strict")
+    far = strict.asarray(np.eye(3), device=strict.Device("device1"))
+    with pytest.raises(RuntimeError):
+        np.asarray(far)
+    proba = fitted.predict_proba(far)
+    assert proba.device == far.device
+    assert_array_equal(as_array(proba), fitted.predict_proba(np.eye(3)))
+
+
+def test_sparse_arrays_of_other_libraries(fitted):
+    class Sparse:
+        shape = (3, 3)
+
+        def todense(self):
+            return np.eye(3)
+
+    with pytest.raises(ValueError, match=r"pass a dense one with `X\.todense\(\)`"):
+        fitted.predict_proba(Sparse())
+
+
+class _Device:
+    """Remembers whether it was current while something was made."""
+
+    def __init__(self):
+        self.entered = 0
+
+    def __enter__(self):
+        self.entered += 1
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_arrays_of_cupy(fitted, monkeypatch):
+    # No more than what its manual says of it: there is no GPU to test it on.
+    class ndarray:  # noqa: N801
+        shape = (3, 3)
+
+        def __init__(self, values, device):
+            self.values, self.device = values, device
+
+        def __array__(self, *_, **__):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+        def get(self):
+            return self.values
+
+    ndarray.__module__ = "cupy"
+    device = _Device()
+    library = SimpleNamespace(asarray=lambda values: ndarray(values, device))
+    monkeypatch.setitem(sys.modules, "cupy", library)
+    proba = fitted.predict_proba(ndarray(np.eye(3), device))
+    assert type(proba) is ndarray
+    assert device.entered == 1
+    assert_array_equal(proba.get(), fitted.predict_proba(np.eye(3)))
+
+
+def test_devices_without_double_precision():
+    class Narrow:
+        device = "narrow"
+
+        def __array_namespace__(self):
+            return SimpleNamespace(asarray=self.asarray)
+
+        def asarray(self, values, *, device):
+            if values.dtype == np.float64:
+                raise TypeError("no float64 here")
+            return values, device
+
+    values, device = same_kind(np.eye(3), Narrow())
+    assert device == "narrow"
+    assert values.dtype == np.float32

@@ -29,6 +29,7 @@ from dircal.validation import (
     check_fit,
     check_option,
     check_scores,
+    same_kind,
 )
 
 __all__ = ["AbstractCalibrator", "FitWarning", "Fitted", "reader_of", "rows_of"]
@@ -182,7 +183,13 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         -------
         proba : array of shape (n_samples, n_classes)
             Rows sum to one; columns follow ``classes_``. Where a logit is -inf, exactly zero.
+            Of float64, and of the library and on the device of `X`: a tensor for a tensor.
         """
+        proba: FloatArray = same_kind(self._predict_proba(X), X)
+        return proba
+
+    def _predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Calibrated probabilities as NumPy has them."""
         check_is_fitted(self)
         inputs, column_classes = self._check_scores(X)
         return self._map_of(column_classes)(inputs)
@@ -198,9 +205,9 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         Returns
         -------
         labels : array of shape (n_samples,)
-            Entries of ``classes_``; the first of equals.
+            Entries of ``classes_``, an array of NumPy; the first of equals.
         """
-        proba = self.predict_proba(X)
+        proba = self._predict_proba(X)
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
 

@@ -16,19 +16,26 @@ __all__ = ["Responses", "read_responses"]
 
 @dataclass(frozen=True)
 class Responses:
-    """Probabilities (n, k) of the options, and the label of each row, None where it has none."""
+    """Probabilities (n, k) of the options, and the label of each row, None where it has none.
+
+    ``groups`` are the prompts or models of the rows; None where the file does not tell.
+    """
 
     proba: FloatArray
     labels: list[str | None]
+    groups: list[str] | None = None
 
 
-def read_responses(path: Path, options: Sequence[str], label: str) -> Responses:
-    """Read a file; ``label`` is the key of the true option in each line.
+def read_responses(
+    path: Path, options: Sequence[str], label: str, group: str | None = None
+) -> Responses:
+    """Read a file; ``label`` is the key of the true option in each line, ``group`` of its prompt.
 
     A line holds an answer in the form of OpenAI, ``logprobs`` by token, or sampled ``answers``.
     """
     rows: list[FloatArray] = []
     labels: list[str | None] = []
+    groups: list[str] = []
     known = {option.strip().casefold(): option for option in options}
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
@@ -41,9 +48,11 @@ def read_responses(path: Path, options: Sequence[str], label: str) -> Responses:
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
             labels.append(_label(where, found.get(label), known))
+            if group is not None:
+                groups.append(_group(where, found.get(group), group))
     if not rows:
         raise ValueError(f"{str(path)!r} has no lines. Write one JSON object a line.")
-    return Responses(np.concatenate(rows), labels)
+    return Responses(np.concatenate(rows), labels, None if group is None else groups)
 
 
 def _parsed(where: str, line: str) -> dict[str, Any]:
@@ -62,6 +71,15 @@ def _probabilities(found: dict[str, Any], options: Sequence[str]) -> FloatArray:
     given = found.get("logprobs")
     tokens = given if isinstance(given, Mapping) and "choices" not in found else None
     return option_probabilities([tokens or top_logprobs(found)], options)
+
+
+def _group(where: str, value: Any, key: str) -> str:
+    if not isinstance(value, str | int | float) or value == "":
+        raise ValueError(
+            f"{where}: {key!r} is {value!r}, and no name of a prompt or model. Write one in every "
+            "line, or leave --group out."
+        )
+    return str(value)
 
 
 def _label(where: str, value: Any, known: Mapping[str, str]) -> str | None:

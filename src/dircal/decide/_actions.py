@@ -11,6 +11,7 @@ from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.decide._cost_table import CostTable
 from dircal.decide._rows import check_costs, rows_to_decide
+from dircal.validation import as_array, same_kind
 
 __all__ = ["Decisions", "best_actions", "choose"]
 
@@ -24,7 +25,8 @@ class Decisions:
     actions : array of str, shape (n,)
         Name of the best action of each row.
     expected_cost : array of shape (n,)
-        What it is expected to cost.
+        What it is expected to cost. Numbers are of the library and on the device of the
+        probabilities, texts always of NumPy.
     runner_up : array of str, shape (n,)
         Name of the second best.
     margin : array of shape (n,)
@@ -41,7 +43,7 @@ class Decisions:
         order = np.argsort(-counts, kind="stable")[:6]
         n = len(self.actions)
         shares = ", ".join(f"{names[i]} {100.0 * counts[i] / n:.1f} %" for i in order)
-        mean = float(self.expected_cost.mean())
+        mean = float(as_array(self.expected_cost).mean())
         return f"<Decisions: {n:,} rows; {shares}; expected cost {mean:.4g} a row>"
 
 
@@ -100,7 +102,10 @@ def best_actions(
     chosen = choose(proba, costs.matrix)
     names = np.array(costs.actions)
     return Decisions(
-        names[chosen.best], chosen.cost, names[chosen.second], chosen.second_cost - chosen.cost
+        names[chosen.best],
+        same_kind(chosen.cost, y_prob),
+        names[chosen.second],
+        same_kind(chosen.second_cost - chosen.cost, y_prob),
     )
 
 

@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal.decide._rows import labelled_rows
-from dircal.validation import check_number, check_probabilities, check_random_state
+from dircal.validation import check_number, check_probabilities, check_random_state, same_kind
 
 __all__ = ["RejectionRule", "rejection_rule"]
 
@@ -61,11 +61,10 @@ class RejectionRule:
         Returns
         -------
         kept : array of bool, shape (n,)
-            False where a person should look.
+            False where a person should look. Of the library and on the device of ``y_prob``.
         """
-        n_classes = np.shape(y_prob)[1] if np.ndim(y_prob) == 2 else 0
-        proba = check_probabilities("y_prob", y_prob, n_classes)
-        kept: npt.NDArray[np.bool_] = _confidence(np.asarray(proba, np.float64)) >= self.threshold
+        proba = np.asarray(check_probabilities("y_prob", y_prob), np.float64)
+        kept: npt.NDArray[np.bool_] = same_kind(_confidence(proba) >= self.threshold, y_prob)
         return kept
 
     def __repr__(self) -> str:

@@ -5,27 +5,22 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.bayes.models import joint_log_evidence
-from dircal._typing import ArrayLike, FloatArray, InputScale
+from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
-from dircal.maps import (
-    AbstractStep,
-    CalibrationMap,
-    Diagonal,
-    Explanation,
-    LogProbability,
-    LogSoftmax,
-    Softmax,
-    column_steps,
-)
+from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
+from dircal.llm._prompts import Means, Prompts, check_prompts, means_of, warn_of_same_texts
+from dircal.maps import CalibrationMap, Explanation, column_steps
 from dircal.selection import AutoCalibrator
+from dircal.shift import GroupedCalibrator
 from dircal.validation import (
     AbstractLabelledRows,
     LabelledScores,
+    as_plain,
     check_option,
-    check_scores,
+    same_kind,
 )
 
 __all__ = ["LabelCalibrator"]
@@ -38,7 +33,8 @@ class LabelCalibrator(AbstractCalibrator):
 
     A prompt makes a model prefer some options whatever the text is. How much shows in rows without
     labels: divide by the mean probability of each option (batch calibration). Then
-    `AutoCalibrator` learns from the rows with labels.
+    `AutoCalibrator` learns from the rows with labels. Several prompts or models at once are
+    ``groups``: each is divided by its own means, and has a map that knows of the others.
 
     Parameters
     ----------
@@ -54,10 +50,14 @@ class LabelCalibrator(AbstractCalibrator):
 
     Attributes
     ----------
-    calibrator_ : AutoCalibrator
+    calibrator_ : AutoCalibrator or GroupedCalibrator
         What was learned from the labels; it reads probabilities, divided or not.
     mean_proba_ : array of shape (n_classes,)
         Mean probability of each class in all rows; ones where they are not divided by.
+    groups_ : array of shape (n_groups,)
+        The prompts or models, sorted; empty where `fit` was given none.
+    group_means_ : array of shape (n_groups, n_classes)
+        The same means for each of them.
     classes_ : array of shape (n_classes,)
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
@@ -70,6 +70,7 @@ class LabelCalibrator(AbstractCalibrator):
     See Also
     --------
     AutoCalibrator : The same without rows that have no labels.
+    GroupedCalibrator : How the maps of prompts know of each other.
     option_probabilities : Probabilities of options from raw output.
 
     Notes
@@ -81,6 +82,11 @@ class LabelCalibrator(AbstractCalibrator):
     goes to `AutoCalibrator`. Dividing takes it for granted that the classes are about equally
     frequent; where the labels say otherwise, their evidence is higher for the probabilities as they
     are, and these are taken, or the intercepts of the map make up for it.
+
+    With ``groups`` the means are those of each group, with one more row that is the mean of all,
+    and `GroupedCalibrator` around an `AutoCalibrator` reads what comes of it. A prompt without a
+    label, of which there are rows without, is divided by its own means and gets the common map; one
+    that was never seen is divided by the means of all.
 
     When not to use it: with thousands of labelled rows `AutoCalibrator` needs no help; where the
     rows without labels are of another kind than those to come.
@@ -106,8 +112,10 @@ class LabelCalibrator(AbstractCalibrator):
     array([0.3, 0.3, 0.4])
     """
 
-    calibrator_: AutoCalibrator
+    calibrator_: AbstractCalibrator
     mean_proba_: FloatArray
+    groups_: LabelArray
+    group_means_: FloatArray
     _fitted_scale: InputScale
 
     def __init__(
@@ -128,6 +136,8 @@ class LabelCalibrator(AbstractCalibrator):
         sample_weight: ArrayLike | None = None,
         *,
         unlabelled: ArrayLike | None = None,
+        groups: ArrayLike | str | None = None,
+        unlabelled_groups: ArrayLike | str | None = None,
         counts: bool = False,
     ) -> Self:
         """Learn the map from scores, true labels, and scores without labels.
@@ -135,7 +145,8 @@ class LabelCalibrator(AbstractCalibrator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_classes)
-            Probabilities, or logits with ``input_scale="logit"``, of the options.
+            Probabilities, or logits with ``input_scale="logit"``, of the options; a data frame may
+            have a column of groups besides.
         y : array of shape (n_samples,) or (n_samples, n_classes)
             True labels: strings, integers or booleans; or soft ones, see `AutoCalibrator.fit`.
         sample_weight : array of shape (n_samples,), optional
@@ -143,6 +154,11 @@ class LabelCalibrator(AbstractCalibrator):
         unlabelled : array or data frame of shape (n_unlabelled, n_classes), optional
             Scores of further rows of the same kind, such as those to be labelled. They tell what
             the prompt prefers.
+        groups : array of shape (n_samples,) or str, optional
+            The prompt or model of each row, texts or numbers, or the name of the column of `X` with
+            them. None takes all rows for those of one prompt.
+        unlabelled_groups : array of shape (n_unlabelled,) or str, optional
+            The same for the rows of ``unlabelled``, needed where there are both.
         counts : bool, default=False
             Whether soft labels that are no integers are counts of annotators.
 
@@ -151,51 +167,52 @@ class LabelCalibrator(AbstractCalibrator):
         self : object
             The fitted calibrator.
         """
-        self._unlabelled_of_fit = unlabelled
+        scores, prompts = check_prompts(X, groups, unlabelled, unlabelled_groups)
+        self._prompts_of_fit = prompts
         try:
-            return super().fit(X, y, sample_weight, counts=counts)
+            super().fit(scores, y, sample_weight, counts=counts)
         finally:
-            del self._unlabelled_of_fit
+            del self._prompts_of_fit
+        warn_of_same_texts(y, prompts)
+        return self
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         assert isinstance(data, LabelledScores)
-        k, unlabelled = len(data.classes), self._unlabelled(data)
+        prompts: Prompts = getattr(self, "_prompts_of_fit", Prompts())
+        k, rest = len(data.classes), prompts.rest_as_proba(data, self.input_scale)
         if data.sample_weight is not None:
             data = data.take(np.flatnonzero(data.sample_weight))
         if self.input_scale == "logit":
             data = data.undecided()
-        proba = _proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
+        proba = as_proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
         choices = {"learned": (False, True), "always": (True,), "none": (False,)}[self.batch]
-        means = _means(proba, data.sample_weight, unlabelled, self.input_scale)
+        prompts = prompts.of_rows(data.picked)
+        means = means_of(proba, data.sample_weight, rest, prompts)
         fits = []
         for divided in choices:
-            by = means if divided else np.ones(k)
-            balanced = proba / by
-            balanced /= balanced.sum(axis=1, keepdims=True)
+            by = means if divided else replace(means, every=np.ones(k), each=means.each * 0.0 + 1.0)
             inner = replace(
-                data, matrix=balanced, picked=None, column_classes=data.classes, feature_names=None
+                data,
+                matrix=balanced(proba, by.of_rows(prompts.labelled)),
+                picked=None,
+                column_classes=data.classes,
+                feature_names=None,
             )
-            calibrator = AutoCalibrator()._fit_checked(inner)
-            fits.append((calibrator, by))
-        found, by = max(fits, key=lambda fit: _log_evidence(fit[0]))
+            fits.append((AutoCalibrator()._fit_checked(inner), by, inner))
+        found, by, inner = max(fits, key=lambda fit: log_evidence(fit[0]))
+        calibrator: AbstractCalibrator = found
+        if prompts.labelled is not None:
+            calibrator = GroupedCalibrator(AutoCalibrator())._fit_groups(inner, prompts.labelled)
         return Fitted(
-            None, {"calibrator_": found, "mean_proba_": by, "_fitted_scale": self.input_scale}
+            None,
+            {
+                "calibrator_": calibrator,
+                "mean_proba_": by.every,
+                "groups_": by.groups,
+                "group_means_": by.each,
+                "_fitted_scale": self.input_scale,
+            },
         )
-
-    def _unlabelled(self, data: LabelledScores) -> FloatArray | None:
-        """Rows without labels through the door, with columns in the order of the classes."""
-        given: ArrayLike | None = getattr(self, "_unlabelled_of_fit", None)
-        if given is None:
-            return None
-        rows, columns = check_scores(
-            given,
-            column_classes=data.column_classes,
-            n_features=data.n_features,
-            feature_names=data.feature_names,
-            input_scale=self.input_scale,
-        )
-        ordered: FloatArray = rows[:, np.argsort(columns)]
-        return ordered
 
     @property
     def map_(self) -> CalibrationMap:  # type: ignore[override]
@@ -203,8 +220,100 @@ class LabelCalibrator(AbstractCalibrator):
         # Of the fit, whatever the parameter says by now.
         scale = self._fitted_scale
         columns = column_steps(self.column_classes_, self.n_features_in_, scale)
-        first = _first_steps(scale, self.mean_proba_)
+        first = first_steps(scale, self.mean_proba_)
         return CalibrationMap(self.n_features_in_, (*columns, *first, *self.calibrator_.map_.steps))
+
+    def predict_proba(self, X: ArrayLike, *, groups: ArrayLike | str | None = None) -> FloatArray:
+        """Calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes)
+            Scores, with the columns of the fit.
+        groups : array of shape (n_samples,) or str, optional
+            The prompt or model of each row, or the name of the column with them. Those that the fit
+            has not seen, and None, get the common map.
+
+        Returns
+        -------
+        proba : array of shape (n_samples, n_classes)
+            Rows sum to one; columns follow ``classes_``. Of the library and on the device of `X`.
+        """
+        proba: FloatArray = same_kind(self._predict_by_group(X, groups), X)
+        return proba
+
+    def predict(self, X: ArrayLike, *, groups: ArrayLike | str | None = None) -> LabelArray:
+        """Most probable label of each row after calibration.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_classes)
+            As for `predict_proba`.
+        groups : array of shape (n_samples,) or str, optional
+            As for `predict_proba`.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Entries of ``classes_``; the first of equals.
+        """
+        labels: LabelArray = self.classes_[self._predict_by_group(X, groups).argmax(axis=1)]
+        return labels
+
+    def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
+        """Calibrated probabilities as NumPy has them."""
+        check_is_fitted(self)
+        if groups is None:
+            return self._predict_proba(X)
+        scores, prompts = check_prompts(X, groups, None, None)
+        if not isinstance(self.calibrator_, GroupedCalibrator):
+            return self._predict_proba(scores)
+        inputs, columns = self._check_scores(scores)
+        proba = as_proba(inputs[:, np.argsort(columns)], self._fitted_scale)
+        divided = balanced(proba, self._means.of_rows(prompts.labelled))
+        return self.calibrator_._predict_by_group(divided, prompts.labelled)
+
+    def calibrator_of(self, group: Any = None) -> "LabelCalibrator":
+        """The calibrator of one prompt or model, to be saved or exported by itself.
+
+        Parameters
+        ----------
+        group : object, optional
+            One of ``groups_``; None stands for those that are new.
+
+        Returns
+        -------
+        calibrator : LabelCalibrator
+            Without groups: its map is that of the group.
+        """
+        check_is_fitted(self)
+        if group is not None and as_plain(group) not in self.groups_.tolist():
+            raise ValueError(
+                f"`group` {group!r} is none of the {len(self.groups_)} groups of the fit. Pass one "
+                "of `groups_`, or None for the map of new groups."
+            )
+        alone: LabelCalibrator = clone(self)
+        # What a fit has found, and then what is of the group.
+        alone.__dict__.update(vars(self))
+        if isinstance(self.calibrator_, GroupedCalibrator):
+            labelled = self.calibrator_.groups_.tolist()
+            inside = as_plain(group) if as_plain(group) in labelled else None
+            alone.calibrator_ = self.calibrator_.calibrator_of(inside)
+            alone.mean_proba_ = self._means.of_rows([as_plain(group)])[0]
+        alone.groups_, alone.group_means_ = np.array([]), np.empty((0, len(self.classes_)))
+        return alone
+
+    @property
+    def _means(self) -> Means:
+        return Means(self.mean_proba_, self.groups_, self.group_means_)
+
+    @property
+    def _auto(self) -> AutoCalibrator:
+        """The common map."""
+        inside = self.calibrator_
+        found = inside.calibrator_ if isinstance(inside, GroupedCalibrator) else inside
+        assert isinstance(found, AutoCalibrator)
+        return found
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """What the map corrects after the preferences of the prompt were divided out.
@@ -220,10 +329,10 @@ class LabelCalibrator(AbstractCalibrator):
             Print it to read it; its attributes hold the numbers.
         """
         if X is None:
-            return self.calibrator_.explain()
+            return self._auto.explain()
         inputs, columns = self._check_scores(X)
-        balanced = _proba(inputs[:, np.argsort(columns)], self._fitted_scale) / self.mean_proba_
-        return self.calibrator_.explain(balanced / balanced.sum(axis=1, keepdims=True))
+        proba = as_proba(inputs[:, np.argsort(columns)], self._fitted_scale)
+        return self._auto.explain(balanced(proba, self.mean_proba_))
 
     def _check_options(self) -> None:
         check_option("batch", self.batch, _BATCH)
@@ -237,44 +346,6 @@ class LabelCalibrator(AbstractCalibrator):
     def _check_fitted(self) -> None:
         if self.mean_proba_.shape != (len(self.classes_),) or not (self.mean_proba_ > 0.0).all():
             raise ValueError(f"`mean_proba_` must be {len(self.classes_)} positive numbers")
-
-
-def _log_evidence(auto: AutoCalibrator) -> float:
-    """Logarithm of the probability of the labels, averaged over all maps."""
-    table = auto.table_
-    scores = joint_log_evidence(table["calibrator"], table["log_evidence"])
-    return float(np.logaddexp.reduce(scores))
-
-
-def _first_steps(input_scale: InputScale, by: FloatArray) -> tuple[AbstractStep, ...]:
-    """From scores to probabilities divided by means; nothing where there is nothing to do."""
-    logarithm = LogSoftmax() if input_scale == "logit" else LogProbability()
-    if input_scale == "probability" and (by == 1.0).all():
-        return ()
-    return (logarithm, Diagonal(np.ones(len(by)), -np.log(by)), Softmax())
-
-
-def _means(
-    proba: FloatArray,
-    weight: FloatArray | None,
-    unlabelled: FloatArray | None,
-    input_scale: InputScale,
-) -> FloatArray:
-    """Mean probability of each class in all rows; above zero for one that never has any."""
-    total = (proba if weight is None else proba * weight[:, None]).sum(axis=0)
-    n = float(len(proba) if weight is None else weight.sum())
-    if unlabelled is not None:
-        total = total + _proba(unlabelled, input_scale).sum(axis=0)
-        n += len(unlabelled)
-    # One more row, a uniform one.
-    means: FloatArray = (total + 1.0 / len(total)) / (n + 1.0)
-    return means
-
-
-def _proba(inputs: Any, input_scale: InputScale) -> FloatArray:
-    wide = np.asarray(inputs, dtype=np.float64)
-    if input_scale == "logit":
-        logits: FloatArray = softmax(wide, axis=1)
-        return logits
-    result: FloatArray = wide / wide.sum(axis=1, keepdims=True)
-    return result
+        shape = len(self.groups_), len(self.classes_)
+        if self.group_means_.shape != shape or not (self.group_means_ > 0.0).all():
+            raise ValueError(f"`group_means_` must be positive numbers of the shape {shape}")

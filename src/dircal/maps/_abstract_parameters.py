@@ -10,7 +10,7 @@ from dircal._core.data.simplex import softmax
 from dircal._typing import ArrayLike, FloatArray
 from dircal.maps._log import LogProbability, Normalise
 from dircal.maps._map import CalibrationMap
-from dircal.validation import check_probabilities
+from dircal.validation import check_probabilities, same_kind
 
 if TYPE_CHECKING:
     from dircal.maps._parameters import (
@@ -37,14 +37,15 @@ class AbstractParameters(ABC):
         Returns
         -------
         proba : array of shape (n_samples, n_classes)
-            Rows sum to one.
+            Rows sum to one. Of the library and on the device of `q`.
         """
         inputs = check_probabilities("q", q, self.n_classes)
         read = CalibrationMap(self.n_classes, (Normalise(), LogProbability())).read
         proba = np.empty(inputs.shape)
         for part in row_slices(inputs.shape):
             proba[part] = softmax(self._logits(read(inputs[part]))).T
-        return proba
+        result: FloatArray = same_kind(proba, q)
+        return result
 
     @property
     @abstractmethod

@@ -24,7 +24,7 @@ from dircal.plots._reliability_curves import (
 from dircal.plots._results import check_mapping
 from dircal.plots._stored_curves import curves_from_frame
 from dircal.plots._style import house_style, panel_axes
-from dircal.validation import check_integer
+from dircal.validation import as_array, check_integer
 
 __all__ = ["BeforeAfterDisplay"]
 
@@ -213,7 +213,7 @@ class BeforeAfterDisplay(AbstractDisplay):
             check_map(f"calibrators[{name!r}]", calibrator)
         first = next(iter(given.values()))
         proba = {"before": probabilities_of(first, X)}
-        proba |= {name: calibrator.predict_proba(X) for name, calibrator in given.items()}
+        proba |= {name: as_array(calibrator.predict_proba(X)) for name, calibrator in given.items()}
         return cls.from_predictions(
             y,
             proba,

@@ -22,6 +22,7 @@ from dircal.plots._heat_map import (
 )
 from dircal.plots._names import drawn, names_of
 from dircal.plots._style import BAD, GOOD, house_style
+from dircal.validation import as_array
 
 __all__ = ["ConfusionChangeDisplay"]
 
@@ -165,7 +166,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
         check_map("calibrator", calibrator)
         as_they_are = probabilities_of(calibrator, X)
         before = Predictions.check(y, as_they_are, sample_weight, calibrator.classes_)
-        after = before.with_probabilities(calibrator.predict_proba(X))
+        after = before.with_probabilities(as_array(calibrator.predict_proba(X)))
         return cls.of_predictions(before, after, names_of(before.classes, class_names))
 
     @property

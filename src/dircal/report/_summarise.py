@@ -94,5 +94,4 @@ def _find_where(as_they_are: Predicted, task: Task) -> ScoreFinding | None:
         found.source,
         tuple((name_of[one], p) for one, p in found.classes.items()),
         tuple((name_of[a], name_of[b], p) for (a, b), p in found.pairs.items()),
-        found.source,
     )

@@ -120,7 +120,6 @@ class ScoreFinding:
     source: Source
     classes: tuple[tuple[str, float], ...]
     pairs: tuple[tuple[str, str, float], ...]
-    source: str
 
 
 @dataclass(frozen=True)

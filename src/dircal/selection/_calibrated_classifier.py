@@ -25,6 +25,7 @@ from dircal.validation import (
     check_option,
     check_weight,
     class_indices,
+    same_kind,
 )
 
 __all__ = ["CalibratedClassifier"]
@@ -230,8 +231,13 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         Returns
         -------
         proba : array of shape (n_samples, n_classes)
-            Rows sum to one; columns follow ``classes_``.
+            Rows sum to one; columns follow ``classes_``. Of the library and on the device of `X`.
         """
+        proba: FloatArray = same_kind(self._predict_proba(X), X)
+        return proba
+
+    def _predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Calibrated probabilities as NumPy has them."""
         check_is_fitted(self)
         pairs = zip(self.estimators_, self.calibrators_, strict=True)
         return mean_of_members(
@@ -254,7 +260,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        proba = self.predict_proba(X)
+        proba = self._predict_proba(X)
         labels: LabelArray = self.classes_[proba.argmax(axis=1)]
         return labels
 

@@ -118,7 +118,7 @@ def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list
             )
         values: npt.NDArray[Any] = frame[groups].to_numpy()
         return frame.drop(groups).to_native(), _as_list(values, len(values))
-    n_rows = len(X) if hasattr(X, "__len__") else 0
+    n_rows = len(X) if hasattr(X, "__len__") else (*getattr(X, "shape", ()), 0)[0]
     return X, _as_list(groups, n_rows)
 
 

@@ -12,7 +12,7 @@ from dircal.calibrators import Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps, split_groups
-from dircal.validation import AbstractLabelledRows, LabelledScores, as_plain
+from dircal.validation import AbstractLabelledRows, LabelledScores, as_plain, same_kind
 
 __all__ = ["GroupedCalibrator"]
 
@@ -128,12 +128,25 @@ class GroupedCalibrator(AbstractAdapted):
         self : object
             The fitted calibrator.
         """
-        scores, of_rows = (X, None) if groups is None else split_groups(X, groups)
-        self._groups_of_fit = of_rows
+        scores, of_rows = (X, None) if groups is None else self._split(X, groups)
+        self._groups_of_fit: list[Any] | None = of_rows
         try:
             return super().fit(scores, y, sample_weight, counts=counts)
         finally:
             del self._groups_of_fit
+
+    def _fit_groups(self, data: LabelledScores, groups: list[Any]) -> Self:
+        """Fit on rows that have passed the door, and the group of each, without a warning."""
+        self._groups_of_fit = groups
+        try:
+            return self._fit_checked(data)
+        finally:
+            del self._groups_of_fit
+
+    @staticmethod
+    def _split(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:
+        """Scores without the column of groups, where one is named, and the group of each row."""
+        return split_groups(X, groups)
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         assert isinstance(data, LabelledScores)
@@ -184,12 +197,17 @@ class GroupedCalibrator(AbstractAdapted):
         Returns
         -------
         proba : array of shape (n_samples, n_classes)
-            Rows sum to one; columns follow ``classes_``.
+            Rows sum to one; columns follow ``classes_``. Of the library and on the device of `X`.
         """
+        proba: FloatArray = same_kind(self._predict_by_group(X, groups), X)
+        return proba
+
+    def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
+        """Calibrated probabilities as NumPy has them."""
         check_is_fitted(self)
         if groups is None:
-            return super().predict_proba(X)
-        scores, of_rows = split_groups(X, groups)
+            return self._predict_proba(X)
+        scores, of_rows = self._split(X, groups)
         inputs, column_classes = self._check_scores(scores)
         proba = self._map_of(column_classes)(inputs)
         order = self._order_of(column_classes)
@@ -215,7 +233,7 @@ class GroupedCalibrator(AbstractAdapted):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        labels: LabelArray = self.classes_[self.predict_proba(X, groups=groups).argmax(axis=1)]
+        labels: LabelArray = self.classes_[self._predict_by_group(X, groups).argmax(axis=1)]
         return labels
 
     def calibrator_of(self, group: Any = None) -> "GroupedCalibrator":

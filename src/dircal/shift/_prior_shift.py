@@ -168,7 +168,7 @@ class PriorShift(AbstractAdapted):
         base = self._base()
         adapted = self._start(base, X_old, y_old)
         if X_new is not None:
-            proba = base.predict_proba(X_new)
+            proba = base._predict_proba(X_new)
             adapted.priors_, adapted.shift_ = find_label_shift(
                 proba, adapted.old_priors_, adapted._n_old, adapted._table, self.level
             )

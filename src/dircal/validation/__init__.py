@@ -24,7 +24,7 @@ from dircal.validation._columns import (
     classes_of_columns,
     show,
 )
-from dircal.validation._conversion import as_array, category_order
+from dircal.validation._conversion import as_array, category_order, same_kind
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
@@ -106,6 +106,7 @@ __all__ = [
     "order_in_doubt",
     "plain_labels_advice",
     "refuse_soft_labels",
+    "same_kind",
     "show",
     "warn_of_order",
 ]

@@ -7,7 +7,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
@@ -19,7 +18,7 @@ from dircal.validation._columns import (
     classes_of_columns,
     show,
 )
-from dircal.validation._conversion import as_array, category_order, refuse_masked
+from dircal.validation._conversion import as_array, category_order, refuse_masked, refuse_sparse
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.validation._lazy import refuse_lazy
@@ -174,10 +173,12 @@ def check_scores(
     return inputs, columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
-def check_probabilities(name: str, value: ArrayLike, n_classes: int) -> npt.NDArray[Any]:
-    """Rows of probabilities for a map that reads nothing else."""
+def check_probabilities(
+    name: str, value: ArrayLike, n_classes: int | None = None
+) -> npt.NDArray[Any]:
+    """Rows of probabilities for what reads nothing else, of any number of classes or of so many."""
     inputs, _ = as_matrix(value, name)
-    if inputs.shape[1] != n_classes:
+    if n_classes is not None and inputs.shape[1] != n_classes:
         raise ValueError(
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
             "Pass a column of probabilities for each class."
@@ -190,13 +191,13 @@ def check_confidence(
     correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], FloatArray | None]:
     """Confidence of each row, whether it was right, and its weight."""
-    values = as_array(confidence)
+    values = as_array(confidence, "confidence")
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "fiub":
         raise ValueError(
             f"`confidence` must be one number for each row; got {values.dtype} values of shape "
             f"{values.shape}. Pass the largest probability of each row."
         )
-    right = as_array(correct)
+    right = as_array(correct, "correct")
     if right.shape != values.shape:
         raise ValueError(
             f"`correct` has shape {right.shape}, but `confidence` has {values.shape}. "
@@ -222,10 +223,7 @@ def check_confidence(
 def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
     """Numbers (n, k) without copying them, and the column names of a data frame."""
     refuse_lazy(name, X)
-    if sparse.issparse(X):
-        raise ValueError(
-            f"`{name}` is a sparse matrix or array; pass a dense one with `{name}.toarray()`."
-        )
+    refuse_sparse(name, X)
     names: LabelArray | None = None
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
@@ -234,7 +232,7 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
     refuse_masked(name, X)
-    matrix = as_array(X)
+    matrix = as_array(X, name)
     if np.iscomplexobj(matrix):
         raise ValueError(
             f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."

@@ -90,8 +90,10 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 def _as_table(y: ArrayLike, name: str) -> npt.NDArray[Any]:
     try:
-        return as_label_array(y)
+        return as_label_array(y, name)
     except ValueError as error:  # lists of lists of different lengths
+        if not isinstance(y, list | tuple):
+            raise
         raise ValueError(
             f"`{name}` must be one label for each row: {error}. {SEVERAL_LABELS}"
         ) from error

@@ -7,11 +7,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.validation._columns import FITTING, classes_of_columns, show
-from dircal.validation._conversion import as_array, refuse_masked
+from dircal.validation._conversion import as_array, refuse_masked, refuse_sparse
 from dircal.validation._names import label_text
 
 __all__ = ["BINARY", "as_column", "classes_of_two", "match_one", "two_columns"]
@@ -28,10 +27,11 @@ def as_column(X: ArrayLike) -> ArrayLike:
         series = nw.from_native(X, series_only=True)
         named = isinstance(series.name, str) and series.name != ""
         return series.to_frame().to_native() if named else series.to_numpy().reshape(-1, 1)
-    if sparse.issparse(X) or nw.dependencies.is_into_dataframe(X):
+    refuse_sparse("X", X)
+    if nw.dependencies.is_into_dataframe(X):
         return X
     refuse_masked("X", X)
-    array = as_array(X)
+    array = as_array(X, "X")
     return array.reshape(-1, 1) if array.ndim == 1 else X
 
 

@@ -32,7 +32,7 @@ def as_weight(sample_weight: ArrayLike, n_samples: int, row: Callable[[int], str
         )
     refuse_masked("sample_weight", sample_weight)
     try:
-        given = as_array(sample_weight)
+        given = as_array(sample_weight, "sample_weight")
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
         refuse_dates(given)

@@ -86,3 +86,22 @@ def test_bad_usage(run, answers):
     assert "`options` must be at least two texts" in found.stderr
     found = run("llm", "none.jsonl", "--options", "A,B", "-o", "o.csv", code=2)
     assert "none.jsonl" in found.stderr
+
+
+def test_several_prompts(run, answers, tmp_path):
+    path = tmp_path / "raw.jsonl"
+    lines = [json.loads(line) for line in path.read_text().split("\n") if line]
+    groups = ["short" if i % 3 else "long" for i in range(len(lines))]
+    named = [line | {"prompt": group} for line, group in zip(lines, groups, strict=True)]
+    path.write_text("\n".join(map(json.dumps, named)))
+    common = ("llm", "raw.jsonl", "--options", "A,B,C", "--label", "answer")
+    told = run(*common, "--group", "prompt", "-o", "labels.csv", "--map", "map.json").stdout
+    assert "Each of 2 groups has a map of its own" in told
+    proba, _ = answers
+    with Path("labels.csv").open(encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    assert [line["group"] for line in found] == groups
+    expected = dircal.load("map.json").predict_proba(proba, groups=groups)
+    assert_allclose([[float(line[o]) for o in OPTIONS] for line in found], expected, rtol=1e-6)
+    told = run(*common, "--group", "model", "-o", "other.csv", code=2).stderr
+    assert "line 1: 'model' is None, and no name of a prompt or model" in told

@@ -36,6 +36,12 @@ _FEW = 20
     help="Key of the true option in a line; lines without it have no label.",
 )
 @click.option(
+    "--group",
+    metavar="KEY",
+    help="Key of the prompt or model in a line, where there are several: each has its own map, "
+    "which knows of the others.",
+)
+@click.option(
     "--ask",
     type=click.FloatRange(0.0, 1.0, min_open=True),
     help="What it costs to ask a person, where an error costs 1: the column 'action' then says "
@@ -48,6 +54,7 @@ def command(
     responses: Path,
     options: str,
     label: str,
+    group: str | None,
     ask: float | None,
     map_file: Path | None,
     output: Path,
@@ -71,7 +78,7 @@ def command(
     targets = [output, *([map_file] if map_file else [])]
     for target in targets:
         check_output(target, force=force, inputs=[responses])
-    found = read_responses(responses, names, label)
+    found = read_responses(responses, names, label, group)
     known = np.array([one is not None for one in found.labels])
     if not known.any():
         raise ValueError(
@@ -80,9 +87,8 @@ def command(
         )
     y = np.array([one for one in found.labels if one is not None])
     calibrator = LabelCalibrator(classes=names)
-    unlabelled = found.proba[~known] if (~known).any() else None
-    calibrator.fit(found.proba[known], y, unlabelled=unlabelled)
-    proba = calibrator.predict_proba(found.proba)
+    calibrator.fit(found.proba[known], y, **_more(found, known))
+    proba = calibrator.predict_proba(found.proba, groups=found.groups)
     actions = _actions(proba, calibrator.classes_, ask)
     with output_file(output, force=force) as temporary:
         _write(temporary, found, proba, calibrator.classes_.tolist(), actions)
@@ -92,6 +98,18 @@ def command(
     document, lines = _told(found, calibrator, proba, known, actions)
     lines.append(f"Written to {' and '.join(name_of_output(one) for one in targets)}.")
     print_answer(as_json, {"output": output, "map": map_file, **document}, *lines)
+
+
+def _more(found: "Responses", known: Any) -> dict[str, Any]:
+    """What else there is to learn from: rows without labels, and whose rows are whose."""
+    import numpy as np
+
+    more = {} if known.all() else {"unlabelled": found.proba[~known]}
+    if found.groups is None:
+        return more
+    groups = np.array(found.groups)
+    rest = {} if known.all() else {"unlabelled_groups": groups[~known]}
+    return {**more, **rest, "groups": groups[known]}
 
 
 def _actions(proba: Any, classes: Any, ask: float | None) -> Any:
@@ -109,12 +127,21 @@ def _write(path: Path, found: "Responses", proba: Any, classes: list[str], actio
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         action = [] if actions is None else ["action"]
-        writer.writerow(["label", *classes, "prediction", "confidence", *action])
+        group = [] if found.groups is None else ["group"]
+        writer.writerow([*group, "label", *classes, "prediction", "confidence", *action])
         for i, row in enumerate(proba):
             best = int(row.argmax())
             extra = [] if actions is None else [actions[i]]
+            first = [] if found.groups is None else [found.groups[i]]
             writer.writerow(
-                [found.labels[i] or "", *row.tolist(), classes[best], float(row[best]), *extra]
+                [
+                    *first,
+                    found.labels[i] or "",
+                    *row.tolist(),
+                    classes[best],
+                    float(row[best]),
+                    *extra,
+                ]
             )
 
 
@@ -122,7 +149,8 @@ def _told(
     found: "Responses", calibrator: Any, proba: Any, known: Any, actions: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """What was learned, in numbers and in sentences."""
-    auto = calibrator.calibrator_
+    inside = calibrator.calibrator_
+    auto = inside if found.groups is None else inside.calibrator_
     n, n_labelled = len(known), int(known.sum())
     divided = bool((calibrator.mean_proba_ != 1.0).any())
     prefers = max(zip(found.proba.mean(axis=0), calibrator.column_classes_, strict=True))
@@ -141,6 +169,9 @@ def _told(
         f"Of five maps the {auto.choice_} one is the most probable; its log-loss on new rows is "
         f"expected to be {table['log_loss'][table['calibrator'].index(auto.choice_)]:.3f}.",
     ]
+    if found.groups is not None:
+        document["groups"] = calibrator.groups_
+        lines.append(f"Each of {len(calibrator.groups_)} groups has a map of its own around it.")
     if n_labelled < _FEW:
         lines.append(f"Fewer than {_FEW} labels say little: label some more.")
     if actions is not None:

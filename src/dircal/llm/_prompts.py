@@ -1,0 +1,137 @@
+"""Which prompt or model a row is of, and what each of them prefers."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
+from dircal.exceptions import DircalWarning, warn
+from dircal.llm._batch import as_proba
+from dircal.shift import GroupedCalibrator
+from dircal.validation import LabelledScores, as_array, check_scores
+
+__all__ = ["Means", "Prompts", "check_prompts", "means_of", "warn_of_same_texts"]
+
+# So many labels in the same order are no chance.
+_MANY_LABELS = 20
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Scores without labels, and the group of each row with a label and without; None without."""
+
+    unlabelled: ArrayLike | None = None
+    labelled: list[Any] | None = None
+    of_unlabelled: list[Any] | None = None
+
+    def of_rows(self, picked: IntArray | None) -> Self:
+        """The same of some of the labelled rows; None for all."""
+        if self.labelled is None or picked is None:
+            return self
+        return replace(self, labelled=[self.labelled[i] for i in picked.tolist()])
+
+    def rest_as_proba(self, data: LabelledScores, input_scale: InputScale) -> FloatArray | None:
+        """Rows without labels through the door, with columns in the order of the classes."""
+        if self.unlabelled is None:
+            return None
+        rows, columns = check_scores(
+            self.unlabelled,
+            column_classes=data.column_classes,
+            n_features=data.n_features,
+            feature_names=data.feature_names,
+            input_scale=input_scale,
+        )
+        return as_proba(rows[:, np.argsort(columns)], input_scale)
+
+
+@dataclass(frozen=True)
+class Means:
+    """Mean probabilities (k,) of every row, and (g, k) of each of some groups, which are sorted."""
+
+    every: FloatArray
+    groups: LabelArray
+    each: FloatArray
+
+    def of_rows(self, groups: list[Any] | None) -> FloatArray:
+        """Those that rows of these groups are divided by, (n, k); (k,) without groups."""
+        if groups is None:
+            return self.every
+        places = {group: i for i, group in enumerate(self.groups.tolist())}
+        # A group that was never seen is divided by what is last: the means of all.
+        every: FloatArray = np.vstack([self.each, self.every])
+        return every[[places.get(group, -1) for group in groups]]
+
+
+def check_prompts(
+    X: ArrayLike,
+    groups: ArrayLike | str | None,
+    unlabelled: ArrayLike | None,
+    unlabelled_groups: ArrayLike | str | None,
+) -> tuple[ArrayLike, Prompts]:
+    """Scores without columns of groups, and whose they are."""
+    if groups is None:
+        if unlabelled_groups is not None:
+            raise ValueError(
+                "`unlabelled_groups` is given, but `groups` is None. Pass the group of each row "
+                "with a label, too."
+            )
+        return X, Prompts(unlabelled)
+    scores, labelled = GroupedCalibrator._split(X, groups)
+    if unlabelled is None:
+        return scores, Prompts(None, labelled)
+    if unlabelled_groups is None:
+        raise ValueError(
+            "`unlabelled_groups` is None, but there are `groups` and `unlabelled`. Pass the group "
+            "of each row without a label."
+        )
+    rest, of_rest = GroupedCalibrator._split(unlabelled, unlabelled_groups)
+    if len({type(group) is str for group in (*labelled, *of_rest)}) > 1:
+        raise ValueError("`groups` and `unlabelled_groups` must be all texts or all numbers.")
+    return scores, Prompts(rest, labelled, of_rest)
+
+
+def warn_of_same_texts(y: ArrayLike, prompts: Prompts) -> None:
+    """Warn where every group has the same labels in the same order."""
+    if prompts.labelled is None:
+        return
+    labels: dict[Any, list[Any]] = {}
+    for group, label in zip(prompts.labelled, as_array(y).ravel().tolist(), strict=True):
+        labels.setdefault(group, []).append(label)
+    first, *others = labels.values()
+    if others and len(first) >= _MANY_LABELS and all(other == first for other in others):
+        warn(
+            f"`y` has the same {len(first)} labels in the same order in every one of {len(labels)} "
+            "groups: where these are the same texts, they are not more labels, and the map is far "
+            "too sure of them. Show each labelled text to one prompt, or fit a LabelCalibrator for "
+            "each prompt.",
+            DircalWarning,
+        )
+
+
+def means_of(
+    proba: FloatArray, weight: FloatArray | None, rest: FloatArray | None, prompts: Prompts
+) -> Means:
+    """Mean probability of each class in all rows; above zero for one that never has any.
+
+    ``proba`` (n, k) with a ``weight`` have labels, the ``rest`` has none.
+    """
+    k = proba.shape[1]
+    weights = np.ones(len(proba)) if weight is None else weight
+    rows, groups = proba, prompts.labelled
+    if rest is not None:
+        rows, weights = np.vstack([proba, rest]), np.append(weights, np.ones(len(rest)))
+    # One more row, a uniform one.
+    every: FloatArray = (weights @ rows + 1.0 / k) / (weights.sum() + 1.0)
+    if groups is None:
+        return Means(every, np.array([]), np.empty((0, k)))
+    try:
+        names, codes = np.unique([*groups, *(prompts.of_unlabelled or [])], return_inverse=True)
+    except TypeError:
+        raise ValueError("`groups` must be all texts or all numbers.") from None
+    each = np.empty((len(names), k))
+    for i in range(len(names)):
+        mine = codes == i
+        # One more row, that of all groups.
+        each[i] = (weights[mine] @ rows[mine] + every) / (weights[mine].sum() + 1.0)
+    return Means(every, names, each)
