@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from _scoreboard_contracts import CONTRACTS, FED_WITH_OTHER_COLUMNS, SAME, SUM
-from _scoreboard_run import FAILURES
+from _scoreboard_run import BESIDE, FAILURES
 from _scoreboard_worker import LIMIT
 
 __all__ = ["library_page", "scoreboard_page", "write_pages"]
 
-# Versions that matter beside that of the library itself.
-_BESIDE = ("python", "numpy", "scipy", "scikit-learn", "pandas", "torch", "jax")
 _FOLDER = "scoreboard"
 # Two tables, since one is wider than a page.
 _GROUPS = {
@@ -155,7 +153,7 @@ def _versions(records: list[dict[str, Any]]) -> str:
     rows = []
     for record in records:
         versions = record["versions"]
-        beside = [f"{name} {versions[name]}" for name in _BESIDE if name in versions]
+        beside = [f"{name} {versions[name]}" for name in BESIDE if name in versions]
         what = ", ".join(beside) if record["failure"] is None else f"not run: {record['failure']}"
         rows.append([_named(record), what])
     return _table(["library", "with"], rows)

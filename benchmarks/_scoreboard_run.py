@@ -13,11 +13,13 @@ from _scoreboard_snippets import reproduction
 from _scoreboard_worker import LIMIT
 from rivals import Library
 
-__all__ = ["FAILURES", "last_error", "run", "tidy"]
+__all__ = ["BESIDE", "FAILURES", "last_error", "run", "tidy"]
 
 HERE = Path(__file__).parent
 WORKER = HERE / "_scoreboard_worker.py"
 FAILURES = ("wrong", "error", "hang", "crash")
+BESIDE = ("python", "numpy", "scipy", "scikit-learn", "pandas", "torch", "jax")
+"""Versions that matter beside that of the library itself."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _FIXED = {"PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore", "JAX_PLATFORMS": "cpu"}
 _NO_ANSWER = f"no answer after {LIMIT} seconds of computing"
@@ -73,7 +75,8 @@ def _record(
     library: Library, versions: dict[str, str], failure: str | None, cells: list[dict[str, str]]
 ) -> dict[str, Any]:
     reason = None if failure is None else tidy("; ".join(filter(None, (failure, library.hint))))
-    return {"name": library.name, "versions": versions, "failure": reason, "cells": cells}
+    shown = {name: versions[name] for name in (library.name, *BESIDE) if name in versions}
+    return {"name": library.name, "versions": shown, "failure": reason, "cells": cells}
 
 
 def _died(code: int, stderr: str) -> dict[str, str]:
