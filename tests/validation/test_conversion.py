@@ -172,6 +172,10 @@ def test_arrays_on_another_device_come_here_and_go_back(fitted):
     far = strict.asarray(np.eye(3), device=strict.Device("device1"))
     with pytest.raises(RuntimeError):
         np.asarray(far)
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # it cannot ask for the CPU
+        with pytest.raises(ValueError, match="`X` is a array_api_strict.Array on the device"):
+            fitted.predict_proba(far)
+        return
     proba = fitted.predict_proba(far)
     assert proba.device == far.device
     assert_array_equal(as_array(proba), fitted.predict_proba(np.eye(3)))
