@@ -34,6 +34,14 @@ def test_derivatives(k, shrunk):
         assert_allclose(hessian[i], numeric, atol=1e-4)
 
 
+def test_derivatives_with_soft_labels():
+    scores, labels = scores_and_labels(0, 40, 3)
+    targets = np.random.default_rng(1).dirichlet(np.ones(3), 40).T
+    rows = _Rows(_Structure(3), scores, labels, np.ones(40), targets)
+    start = np.random.default_rng(2).normal(scale=0.1, size=len(_Structure(3).kind))
+    assert check_grad(rows.loss, lambda at: rows.derivatives(at)[0], start) < 1e-4
+
+
 def test_a_large_group_finds_its_slope_and_intercepts():
     parts = [scores_and_labels(i, 4000, 3, 1.0 + 0.2 * i, [0.3 * i, 0.0, 0.0]) for i in range(3)]
     scores = np.concatenate([part[0] for part in parts], axis=1)

@@ -120,7 +120,7 @@ class _Rows:
     scores: FloatArray
     labels: IntArray
     weight: FloatArray
-    targets: FloatArray | None
+    targets: FloatArray | None = None
 
     @cached_property
     def scale(self) -> float:
