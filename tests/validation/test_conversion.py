@@ -173,7 +173,7 @@ def test_arrays_on_another_device_come_here_and_go_back(fitted):
     with pytest.raises(RuntimeError):
         np.asarray(far)
     if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # it cannot ask for the CPU
-        with pytest.raises(ValueError, match="`X` is a array_api_strict.Array on the device"):
+        with pytest.raises(ValueError, match="`X` is a array_api_strict"):
             fitted.predict_proba(far)
         return
     proba = fitted.predict_proba(far)
