@@ -391,7 +391,8 @@ def test_moments_of_many_rows_tell_what_draws_tell(make_problem, monkeypatch):
         expected = [other.difference_low, other.difference_high]
         # Were both drawn apart from each other, intervals would be far wider.
         assert ends == pytest.approx(expected, abs=0.1 * width), row.measure
-    assert "With 4,000 rows the intervals of log_loss, " in repr(found)
+    told = "With 4,000 rows the intervals come from moments of sums over rows: log_loss, "
+    assert told in repr(found)
     assert "moments of sums over rows" in found._repr_html_()
     assert "moments" not in repr(drawn) + drawn._repr_html_()
     alone = confidence_interval(
@@ -412,5 +413,5 @@ def test_some_measures_may_have_too_many_sums(make_problem, monkeypatch):
     table = run([TemperatureScaling()], problem.proba, problem.y, measures=["log_loss", *GAPS])
     sources = {row.measure: row.source for row in table}
     assert sources["log_loss"] == "moments"
-    assert sources["smooth_ece"] == "draws"
-    assert "; those of classwise_ece, smooth_ece from draws." in repr(table)
+    assert sources["smooth_ece"] == "multipliers"
+    assert "; from rows with random signs: classwise_ece, smooth_ece." in repr(table)

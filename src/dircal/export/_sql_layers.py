@@ -140,8 +140,6 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
                 return tuple(self.of(part)[0] for part in parts)
             case expr.Unary(name, x):
                 return self._each(self._pattern(name), e, x=x)
-            case expr.Binary("div", x, y) if y.width < e.width:
-                return self._shares(self.of(x), self.of(y)[0])
             case expr.Binary(name, x, y):
                 pattern = self._pattern("product" if _is_product(e) else name)
                 return self._each(pattern, e, x=x, y=y)
@@ -211,20 +209,20 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
         top = self.column(self._greatest(logits))
         pattern = self._pattern("exp").replace("{x}", "{x} - {top}")
         odds = [self.column(fill(pattern, x=x, top=top, **self._constants)) for x in logits]
-        return self._shares(odds, _of(odds, _sum([each.text for each in odds])))
+        total = self.column(_of(odds, _sum([each.text for each in odds])))
+        # Divided one by one, as ours are: bins that come after have edges at such numbers.
+        return tuple(fill("({x} / {total})", x=x, total=total) for x in odds)
 
     def _softmax_of_differences(self, x: expr.Linear) -> tuple[Cell, ...]:
         """Odds against the last class: no maximum is needed, and one row less of the matrix."""
         matrix, bias = x.matrix[:-1] - x.matrix[-1], x.bias[:-1] - x.bias[-1]
         differences = self._linear(x.x, matrix, bias)
         odds = [self.column(fill("exp({x})", x=cell)) for cell in differences]
-        odds.append(self._number(1.0))
-        return self._shares(odds, _of(odds, _sum([each.text for each in odds])))
-
-    def _shares(self, cells: Sequence[Cell], total: Cell) -> tuple[Cell, ...]:
-        """Cells over a total: one division, since it takes as long as several products."""
-        part = self.column(fill("{one} / {total}", one=self._number(1.0), total=total))
-        return tuple(fill("({x} * {part})", x=x, part=part) for x in cells)
+        one = self._number(1.0)
+        total = _of([*odds, one], _sum([each.text for each in (*odds, one)]))
+        # One division, since it takes as long as several products.
+        part = self.column(fill("{one} / {total}", one=one, total=total))
+        return tuple(fill("({x} * {part})", x=x, part=part) for x in (*odds, one))
 
     def _lookup(self, e: expr.Lookup) -> tuple[Cell, ...]:
         """Binary search, as cases inside cases."""
@@ -307,8 +305,6 @@ def _times_written(e: Expression, operand: Expression) -> int:
             return 2
         case expr.Binary(name) if name in ("max", "min") or _is_product(e):
             return 2
-        case expr.Binary("div", x) if operand is not x:
-            return 1
         case expr.Unary() | expr.Binary() | expr.Choose():
             return e.width if operand.width < e.width else 1
         case _:

@@ -152,8 +152,7 @@ class LabelCalibrator(AbstractCalibrator):
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
         unlabelled : array or data frame of shape (n_unlabelled, n_classes), optional
-            Scores of further rows of the same kind, such as those to be labelled. They tell what
-            the prompt prefers.
+            Scores of further rows, as those to be labelled: they tell what the prompt prefers.
         groups : array of shape (n_samples,) or str, optional
             The prompt or model of each row, texts or numbers, or the name of the column of `X` with
             them. None takes all rows for those of one prompt.
@@ -257,8 +256,8 @@ class LabelCalibrator(AbstractCalibrator):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        labels: LabelArray = self.classes_[self._predict_by_group(X, groups).argmax(axis=1)]
-        return labels
+        proba = self._predict_by_group(X, groups)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""
