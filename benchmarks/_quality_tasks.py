@@ -27,7 +27,7 @@ from experiments.uci._predict import predict
 from experiments.uci._splits import inner_splits, outer_split
 from scipy.special import softmax
 
-__all__ = ["HALVES", "NETWORKS", "SIZES", "UCI", "Task", "draws_of", "tasks"]
+__all__ = ["HALVES", "NETWORKS", "SIZES", "UCI", "Task", "draws_of", "networks", "tasks"]
 
 HALVES = ("developed on", "held out")
 """Constants of the prior and of the floor were chosen by averages over the first half alone."""
@@ -80,7 +80,7 @@ class Task:
 def tasks() -> Iterator[Task]:
     """All of UCI, then all networks, whatever of them is there."""
     yield from _uci()
-    yield from _networks()
+    yield from networks()
 
 
 def draws_of(task: Task) -> Iterator[Task]:
@@ -130,7 +130,7 @@ def _uci() -> Iterator[Task]:
             )
 
 
-def _networks() -> Iterator[Task]:
+def networks() -> Iterator[Task]:
     """The source's own validation part, or half of the rows, at most 5000, shuffled."""
     found = [path for folder in data_folders("networks") for path in folder.glob("*.npz")]
     relabelled = {path.parent: path for path in found if path.stem.endswith("_real_labels")}
