@@ -167,3 +167,14 @@ def test_one_column_of_scores(rows, run, tmp_path):
         *("--calibrator", "platt", "-o", "map.json"),
     )
     assert "4 annotators a row" in told.stdout
+
+
+def test_old_rows_and_costs_need_one_label_for_each_row(rows, run, tmp_path):
+    (tmp_path / "costs.csv").write_text("class,keep,sell\na,0,3\nb,1,0\nc,0,5\n")
+    options = OPTIONS["pattern"]
+    for further in (("--old", "p.csv"), ("--costs", "costs.csv")):
+        told = run("report", *options, *further, "-o", "r.html", code=2).stderr
+        assert "with one label each, but --label-columns is given. Pass --label alone" in told
+    options = ("p.csv", "--columns", "p_*", "--label", "votes_a", "--weights", "w")
+    told = run("report", *options, "--old", "p.csv", "-o", "r.html", code=2).stderr
+    assert "but --weights is given" in told

@@ -202,3 +202,20 @@ def test_the_same_texts_with_each_prompt_are_told(rows):
         DircalWarning, match="the same 30 labels in the same order in every one of 2"
     ):
         LabelCalibrator().fit(both, labels, groups=np.repeat([1, 2], 30))
+
+
+def test_prompts_with_soft_labels(rows):
+    P, y = rows
+    groups = np.arange(120) % 2
+    hard = LabelCalibrator().fit(P[:120], y[:120], groups=groups)
+    soft = LabelCalibrator().fit(P[:120], np.eye(3)[y[:120]], groups=groups)
+    assert_allclose(
+        soft.predict_proba(P, groups=np.arange(len(P)) % 2),
+        hard.predict_proba(P, groups=np.arange(len(P)) % 2),
+        atol=1e-12,
+    )
+    shares = 0.8 * np.eye(3)[y[:30]] + 0.2 / 3
+    with pytest.warns(DircalWarning, match="the same 30 labels in the same order"):
+        LabelCalibrator().fit(
+            np.vstack([P[:30], P[:30]]), np.tile(shares, (2, 1)), groups=np.repeat([1, 2], 30)
+        )

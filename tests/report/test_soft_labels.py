@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dircal import Report, metrics
+from dircal.decide import CostTable
 
 
 @pytest.fixture
@@ -49,3 +50,19 @@ def test_rows_with_other_numbers_of_annotators_are_weighted(rows):
     found = summarise(counts, proba)
     assert found.data.weight == counts.sum()
     assert found.methods[0].measure("log_loss").low is None
+
+
+@pytest.mark.parametrize("sure", [False, True], ids=["soft", "annotators who agree"])
+def test_what_is_tested_needs_one_label_for_each_row(rows, sure):
+    counts, proba = rows
+    y = counts.argmax(axis=1)
+    if sure:
+        counts = np.eye(3, dtype=int)[y] * (1 + np.arange(len(y)) % 3)[:, None]
+    options = {"calibrators": ["temperature"], "n_resamples": 100}
+    costs = CostTable.of_errors([0, 1, 2])
+    with pytest.raises(ValueError, match="`costs` is given, and `y_true` holds soft labels"):
+        Report.from_predictions(counts, proba, costs=costs, **options)
+    with pytest.raises(ValueError, match="`y_old` is given, and `y_true` holds soft labels"):
+        Report.from_predictions(counts, proba, y_old=y, prob_old=proba, **options)
+    with pytest.raises(ValueError, match="`y_old` holds soft labels"):
+        Report.from_predictions(y, proba, y_old=counts, prob_old=proba, **options)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from dircal import (
     BetaCalibrator,
@@ -139,3 +140,24 @@ def test_a_better_order_is_told():
 def test_a_classifier_learns_from_labels():
     with pytest.raises(ValueError, match=r"`y` must be one label for each row; got 3 columns"):
         CalibratedClassifier(TemperatureScaling(), TemperatureScaling()).fit(P, COUNTS)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_no_reason_to_warn(kind):
+    torch = pytest.importorskip("torch")
+    Y = torch.tensor([[0.4, 0.6, 0.0], [0.2, 0.3, 0.5], [0.9, 0.1, 0.0], [0.7, 0.1, 0.2]])
+    data = check(P, Y.to(getattr(torch, kind)))
+    assert_allclose(data.targets, Y, atol=2e-3)
+    assert_allclose(data.targets.sum(axis=1), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_soft_labels_are_refused(kind):
+    with pytest.raises(ValueError, match=r"`y` is a sparse .* with `y\.toarray\(\)`"):
+        check(P, kind(COUNTS))
+
+
+def test_soft_labels_that_cannot_be_read_are_called_what_they_are():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"`y` is a torch\.Tensor on the device 'meta'"):
+        check(P, torch.empty(4, 3, device="meta"))

@@ -96,7 +96,9 @@ def warn_of_same_texts(y: ArrayLike, prompts: Prompts) -> None:
     if prompts.labelled is None:
         return
     labels: dict[Any, list[Any]] = {}
-    for group, label in zip(prompts.labelled, as_array(y).ravel().tolist(), strict=True):
+    # One label, or with soft labels a number for each class.
+    rows = as_array(y).reshape(len(prompts.labelled), -1).tolist()
+    for group, label in zip(prompts.labelled, rows, strict=True):
         labels.setdefault(group, []).append(label)
     first, *others = labels.values()
     if others and len(first) >= _MANY_LABELS and all(other == first for other in others):

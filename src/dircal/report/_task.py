@@ -164,7 +164,7 @@ def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
                 "neither."
             )
     _refuse_weights("y_old", request, data)
-    return check_fit(
+    old = check_fit(
         request.prob_old,
         request.y_old,
         None,
@@ -173,6 +173,9 @@ def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
         arguments=replace(REPORTING, scores="prob_old", labels="y_old"),
         order_is_known=True,
     )
+    if _has_soft_labels(old):
+        refuse_soft_labels("y_old")
+    return old
 
 
 def _check_costs(request: Request, data: LabelledScores) -> None:
@@ -188,8 +191,17 @@ def _refuse_weights(name: str, request: Request, data: LabelledScores) -> None:
             f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
             "weights there are no tests. Leave one of them out."
         )
-    if data.targets is not None:
-        refuse_soft_labels()
+    if _has_soft_labels(data):
+        raise ValueError(
+            f"`{name}` is given, and `y_true` holds soft labels: what it is for is tested, and "
+            f"tests need one label for each row. Leave `{name}` out, or pass the most frequent "
+            "label, `y_true.argmax(axis=1)`."
+        )
+
+
+def _has_soft_labels(data: LabelledScores) -> bool:
+    """Whether rows without weights of their own have several labels, or several annotators."""
+    return data.targets is not None or data.sample_weight is not None
 
 
 def _seed(random_state: int | np.random.Generator | None) -> int:

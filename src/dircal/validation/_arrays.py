@@ -29,6 +29,7 @@ from dircal.validation._numbers import (
     ROW_SUM_TOLERANCE,
     SUM_SLACK,
     refuse_dates,
+    rounding_of,
 )
 from dircal.validation._order import warn_of_order
 from dircal.validation._soft_labels import as_soft_labels, has_label_columns
@@ -51,9 +52,6 @@ __all__ = [
     "check_values",
     "worst_row_sum",
 ]
-
-# Numbers of seven bits after the first, where float16 has ten.
-_BFLOAT16_EPS = 2.0**-7
 
 
 def check_fit(
@@ -318,20 +316,10 @@ def worst_row_sum(
             f"{total:.6g}. {fix}"
         )
     # Rows of half precision miss by more, and no one can help it.
-    if farthest <= max(ROW_SUM_QUIET, _rounding_of(inputs[row])):
+    if farthest <= max(ROW_SUM_QUIET, rounding_of(inputs[row])):
         return WorstSum(farthest)
     return WorstSum(
         farthest,
         f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to {total:.6g}); "
         "they were renormalised.",
     )
-
-
-def _rounding_of(row: npt.NDArray[Any]) -> float:
-    """How far the rounding of numbers between zero and one may move their sum."""
-    if row.dtype.kind != "f":
-        return 0.0
-    if row.dtype == np.float32 and not (row.astype("<f4").view("<u4") & 0xFFFF).any():
-        # The upper halves alone are bfloat16, which NumPy does not have.
-        return _BFLOAT16_EPS
-    return float(np.finfo(row.dtype).eps)

@@ -17,6 +17,7 @@ __all__ = [
     "check_number",
     "check_option",
     "refuse_dates",
+    "rounding_of",
 ]
 
 LARGEST = 1e100
@@ -27,6 +28,8 @@ SUM_SLACK = 1e-9
 """0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth."""
 ROW_SUM_QUIET = 1e-4
 """Beyond this a renormalised sum is worth a warning."""
+# Numbers of seven bits after the first, where float16 has ten.
+_BFLOAT16_EPS = 2.0**-7
 _OF_TIME = (np.datetime64, np.timedelta64)
 
 
@@ -84,6 +87,16 @@ def refuse_dates(values: npt.NDArray[Any]) -> None:
     kind = values.dtype.kind
     if kind in "mM" or (kind == "O" and any(isinstance(x, _OF_TIME) for x in values.flat)):
         raise TypeError("dates and spans of time are no numbers")
+
+
+def rounding_of(row: npt.NDArray[Any]) -> float:
+    """How far the rounding of numbers between zero and one may move their sum."""
+    if row.dtype.kind != "f":
+        return 0.0
+    if row.dtype == np.float32 and not (row.astype("<f4").view("<u4") & 0xFFFF).any():
+        # The upper halves alone are bfloat16, which NumPy does not have.
+        return _BFLOAT16_EPS
+    return float(np.finfo(row.dtype).eps)
 
 
 def _is_a(kind: type, value: object) -> bool:

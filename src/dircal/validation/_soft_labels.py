@@ -11,10 +11,10 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.validation._columns import Arguments, classes_of_columns, refuse_riddles, show
-from dircal.validation._conversion import as_array, as_label_array, refuse_masked
+from dircal.validation._conversion import as_array, as_label_array, refuse_masked, refuse_sparse
 from dircal.validation._labels import SEVERAL_LABELS
 from dircal.validation._names import match_names
-from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK
+from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
 from dircal.validation._two_classes import BINARY, classes_of_two
 
 __all__ = [
@@ -169,7 +169,8 @@ def as_soft_labels(
         names = None if given.tolist() == list(range(len(given))) else given
         labels = frame.to_numpy()
     refuse_masked(name, labels)
-    table = as_array(labels)
+    refuse_sparse(name, labels)
+    table = as_array(labels, name)
     if table.dtype.kind not in "fiub":
         raise ValueError(
             f"`{name}` has {table.shape[1]} columns of type {table.dtype}; got for example "
@@ -238,7 +239,8 @@ def _of_probabilities(
             f"to one; {arguments.row(worst)} sums to {sums[worst]:.6g}. Pass one label for each "
             f"row, or rows that sum to one: {fix}"
         )
-    if misses[worst] > ROW_SUM_QUIET:
+    # Rows of half precision miss by more, and no one can help it.
+    if misses[worst] > max(ROW_SUM_QUIET, rounding_of(table[worst])):
         warn(
             f"`{name}` has rows that do not sum to one ({arguments.row(worst)} sums to "
             f"{sums[worst]:.6g}); they were renormalised.",

@@ -102,12 +102,10 @@ def command(
         "source": source.name or source.path.name,
     }
     check_output(output, force=force, inputs=[one for one in (old, costs_file) if one is not None])
-    if is_streamed(source, engine):
-        if old is not None or costs_file is not None:
-            raise click.UsageError(
-                "--old and --costs need the rows in memory, and folders and patterns are read in "
-                "parts. Name one file, or leave these options out."
-            )
+    streamed = is_streamed(source, engine)
+    if old is not None or costs_file is not None:
+        _refuse_further(source, streamed)
+    if streamed:
         report, n_rows = _report_streamed(source, calibrators, folds, (engine, scheduler), options)
     else:
         further = (old, costs_file, ask)
@@ -119,6 +117,21 @@ def command(
             report.to_html(temporary)
     document = {"output": output, "rows": n_rows}
     print_answer(as_json, document, f"{n_rows:,} rows, written to {name_of_output(output)}.")
+
+
+def _refuse_further(source: "PredictionsFile", streamed: bool) -> None:
+    """Raise where old rows or costs were given with what their tests cannot take."""
+    if streamed:
+        raise click.UsageError(
+            "--old and --costs need the rows in memory, and folders and patterns are read in "
+            "parts. Name one file, or leave these options out."
+        )
+    for option, given in (("--label-columns", source.label_columns), ("--weights", source.weights)):
+        if given is not None:
+            raise click.UsageError(
+                f"--old and --costs test rows that count alike, with one label each, but {option} "
+                "is given. Pass --label alone, or leave these options out."
+            )
 
 
 def _report_in_memory(
