@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import keras
 import numpy as np
 import onnxruntime
 import pytest
@@ -50,7 +51,7 @@ def run_torch(calibrator, X, dtype):
 
 
 def run_keras(calibrator, X, dtype):
-    proba = to_keras(calibrator, dtype=dtype)(X).numpy()
+    proba = keras.ops.convert_to_numpy(to_keras(calibrator, dtype=dtype)(X))
     assert proba.dtype == dtype
     return proba
 
@@ -160,16 +161,16 @@ def assert_agrees_in_single(calibrator, X):
 
 def assert_agrees_in_single_or_says_why(calibrator, X):
     if isinstance(innermost(calibrator), CURVES):
-        onnx, torch = (
-            r"'float32' cannot hold .* Use dtype='mixed'",
-            r"has no gradient.* Use to_onnx",
-        )
+        reasons = {
+            to_onnx: r"'float32' cannot hold .* Use dtype='mixed'",
+            to_torch: r"has no gradient.* Use to_onnx",
+            to_keras: r"'float32' cannot hold .* Use dtype='float64'",
+        }
         if curve_of_computed_scores(calibrator):
-            onnx = torch = r"of scores that are computed with exponentials"
-        with pytest.raises(ValueError, match=onnx):
-            to_onnx(calibrator, dtype="float32")
-        with pytest.raises(ValueError, match=torch):
-            to_torch(calibrator, dtype="float32")
+            reasons = dict.fromkeys(reasons, "of scores that are computed with exponentials")
+        for export, reason in reasons.items():
+            with pytest.raises(ValueError, match=reason):
+                export(calibrator, dtype="float32")
     else:
         assert_agrees_in_single(calibrator, X)
 

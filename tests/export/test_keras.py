@@ -3,8 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose
 
 from dircal import (
@@ -16,8 +18,6 @@ from dircal import (
     TemperatureScaling,
 )
 from dircal.export import to_keras
-
-keras = pytest.importorskip("keras")
 
 
 @pytest.fixture
@@ -63,19 +63,30 @@ def test_it_is_made_again_from_its_config(fitted):
     assert_allclose(numbers(again(single)), calibrator.predict_proba(single), rtol=0, atol=1e-5)
 
 
-def test_a_file_is_read_where_nothing_was_imported(fitted, tmp_path):
+def test_a_file_is_read_by_a_process_that_registers_the_layer(fitted, tmp_path):
     calibrator, problem = fitted
     to_keras(calibrator, tmp_path / "map.keras")
     np.save(tmp_path / "rows.npy", problem.proba)
     code = (
-        "import keras, numpy as np; layer = keras.models.load_model('map.keras').layers[-1]; "
+        "import dircal.export, keras, numpy as np; dircal.export.register_keras(); "
+        "layer = keras.models.load_model('map.keras').layers[-1]; "
         "np.save('proba.npy', keras.ops.convert_to_numpy(layer(np.load('rows.npy'))))"
     )
-    source = str(Path(__file__).resolve().parents[2] / "src")
-    environment = os.environ | {"PYTHONPATH": source}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     expected = calibrator.predict_proba(problem.proba)
     assert_allclose(np.load(tmp_path / "proba.npy"), expected, rtol=0.0, atol=1e-12)
+
+
+def test_a_backend_without_double_precision(fitted, monkeypatch):
+    calibrator, _ = fitted
+    log = keras.ops.log
+    # As JAX does by itself, unless it is told otherwise.
+    monkeypatch.setattr("keras.ops.log", lambda x: keras.ops.cast(log(x), "float32"))
+    told = r"`dtype` is 'float64', and Keras computes in float32 .* JAX_ENABLE_X64"
+    with pytest.raises(ValueError, match=told):
+        to_keras(calibrator)
+    to_keras(calibrator, dtype="float32")
 
 
 def test_masked_classes(make_problem):
@@ -100,13 +111,11 @@ def test_what_cannot_be(fitted, make_problem):
 @pytest.mark.parametrize(
     "calibrator", [AutoCalibrator(), OneVsRestCalibrator(BetaCalibrator())], ids=type
 )
-def test_gradients_are_finite(calibrator, make_problem):
-    torch = pytest.importorskip("torch")
-    if keras.backend.backend() != "torch":
-        pytest.skip("gradients are asked of PyTorch")
+def test_gradients_are_finite_also_at_zeros(calibrator, make_problem):
     problem = make_problem(0, n=300, k=3)
     layer = to_keras(calibrator.fit(problem.proba, problem.y))
-    rows = torch.tensor(problem.proba, requires_grad=True)
+    zeros = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+    rows = torch.tensor(np.vstack([problem.proba, zeros]), requires_grad=True)
     layer(rows)[:, 0].sum().backward()
     assert torch.isfinite(rows.grad).all()
 
