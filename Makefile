@@ -69,7 +69,7 @@ $(VENV)-oldest/.installed: pyproject.toml constraints-oldest.txt
 	@touch $@
 
 # These need ONNX or PyTorch, whose old versions are too much to fetch.
-HEAVY := tests/common/test_exports.py tests/maps/test_new_calibrator.py $(addprefix tests/export/test_,onnx.py steps.py torch.py)
+HEAVY := tests/common/test_exports.py tests/maps/test_new_calibrator.py $(addprefix tests/export/test_,keras.py onnx.py steps.py torch.py)
 
 test-oldest: $(VENV)-oldest/.installed  ## run the tests with the oldest versions that are allowed
 	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest tests --numprocesses $(WORKERS) $(addprefix --ignore=,$(HEAVY))

@@ -37,6 +37,8 @@ pytest_collect_file = Sybil(
 
 # No windows, whatever the machine.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# The backend of Keras that is there anyway.
+os.environ.setdefault("KERAS_BACKEND", "torch")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -89,8 +89,9 @@ each_calibrator = pytest.mark.parametrize("cls", CALIBRATORS.values(), ids=CALIB
 def test_modules_say_what_they_are_and_what_they_publish(path):
     tree = ast.parse(path.read_text())
     assert ast.get_docstring(tree), "no docstring"
-    if path.stem.startswith("_torch_"):
-        pytest.importorskip("torch")
+    for library in ("torch", "keras"):
+        if path.stem.startswith(f"_{library}_"):
+            pytest.importorskip(library)
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
     assert sorted(module.__all__) == sorted(set(module.__all__))
@@ -298,7 +299,8 @@ import dircal
 assert "numpy" not in sys.modules, "it does not wait for the first name"
 
 def loaded():
-    extras = "matplotlib", "jinja2", "click", "rich", "pandas", "polars", "torch", "onnx", "dask"
+    extras = "matplotlib", "jinja2", "click", "rich", "pandas", "polars"
+    extras += "torch", "keras", "onnx", "dask"
     return {name for name in extras if name in sys.modules}
 
 # scikit-learn loads pandas and rich by itself where they are installed.

@@ -19,6 +19,7 @@ for extra in (
     "pytest",
     "onnx",
     "pyarrow",
+    "keras",
     "torch",
     "dask",
     "distributed",
@@ -38,7 +39,11 @@ with tempfile.TemporaryDirectory() as folder:
     loaded = dircal.load(f"{folder}/map.json")
 np.testing.assert_array_equal(loaded.predict_proba(proba), calibrated)
 assert "import math" in dircal.export.to_python(calibrator)
-for export, extra in ((dircal.export.to_onnx, "onnx"), (dircal.export.to_torch, "torch")):
+for export, extra in (
+    (dircal.export.to_keras, "keras"),
+    (dircal.export.to_onnx, "onnx"),
+    (dircal.export.to_torch, "torch"),
+):
     told = ""
     try:
         export(calibrator)

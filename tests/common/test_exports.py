@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import keras
 import numpy as np
 import onnxruntime
 import pytest
@@ -10,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from scipy.special import softmax
 
 from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
-from dircal.export import from_torch, to_onnx, to_python, to_sql, to_torch
+from dircal.export import from_torch, to_keras, to_onnx, to_python, to_sql, to_torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
 CURVES = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
@@ -45,6 +46,12 @@ def assert_named(model):
 def run_torch(calibrator, X, dtype):
     with torch.no_grad():
         proba = to_torch(calibrator, dtype=dtype)(torch.tensor(X)).numpy()
+    assert proba.dtype == dtype
+    return proba
+
+
+def run_keras(calibrator, X, dtype):
+    proba = keras.ops.convert_to_numpy(to_keras(calibrator, dtype=dtype)(X))
     assert proba.dtype == dtype
     return proba
 
@@ -129,6 +136,7 @@ def assert_agrees(calibrator, X, bound, run_sql):
     assert_named(model)
     assert np.abs(run_reference(model, X) - expected).max() <= bound
     assert np.abs(run_python(calibrator, X) - expected).max() <= bound
+    assert np.abs(run_keras(calibrator, X, "float64") - expected).max() <= bound
     single = X.astype(np.float32)
     rounded = calibrator.predict_proba(single)
     assert np.abs(run_onnx(calibrator, single, "mixed") - rounded).max() <= 1e-7
@@ -144,7 +152,7 @@ def assert_agrees_in_single(calibrator, X):
     expected = calibrator.predict_proba(X)
     promised = (np.abs(X) <= 50 if calibrator.input_scale == "logit" else X >= 1e-30).all(axis=1)
     assert promised.sum() >= 50
-    for run in (run_onnx, run_torch):
+    for run in (run_onnx, run_torch, run_keras):
         found = run(calibrator, X, "float32")
         assert np.isfinite(found).all()
         assert np.abs(found.sum(axis=1) - 1.0).max() <= 1e-6
@@ -153,16 +161,16 @@ def assert_agrees_in_single(calibrator, X):
 
 def assert_agrees_in_single_or_says_why(calibrator, X):
     if isinstance(innermost(calibrator), CURVES):
-        onnx, torch = (
-            r"'float32' cannot hold .* Use dtype='mixed'",
-            r"has no gradient.* Use to_onnx",
-        )
+        reasons = {
+            to_onnx: r"'float32' cannot hold .* Use dtype='mixed'",
+            to_torch: r"has no gradient.* Use to_onnx",
+            to_keras: r"'float32' cannot hold .* Use dtype='float64'",
+        }
         if curve_of_computed_scores(calibrator):
-            onnx = torch = r"of scores that are computed with exponentials"
-        with pytest.raises(ValueError, match=onnx):
-            to_onnx(calibrator, dtype="float32")
-        with pytest.raises(ValueError, match=torch):
-            to_torch(calibrator, dtype="float32")
+            reasons = dict.fromkeys(reasons, "of scores that are computed with exponentials")
+        for export, reason in reasons.items():
+            with pytest.raises(ValueError, match=reason):
+                export(calibrator, dtype="float32")
     else:
         assert_agrees_in_single(calibrator, X)
 
@@ -170,7 +178,7 @@ def assert_agrees_in_single_or_says_why(calibrator, X):
 def test_exports_agree(fitted, run_sql):
     calibrator, X = fitted
     if curve_of_computed_scores(calibrator):
-        for export in (to_onnx, to_python, partial(to_sql, table="scores"), to_torch):
+        for export in (to_onnx, to_python, partial(to_sql, table="scores"), to_torch, to_keras):
             with pytest.raises(ValueError, match="of scores that are computed with exponentials"):
                 export(calibrator)
         return

@@ -33,6 +33,14 @@ def test_options_of_queries(run, fitted):
     assert "are for --to sql only" in told
 
 
+def test_keras(run, fitted):
+    keras = pytest.importorskip("keras")
+    run("export", fitted, "--to", "keras", "-o", "map.keras")
+    layer = keras.models.load_model("map.keras").layers[-1]
+    found = keras.ops.convert_to_numpy(layer(np.array(ROW)))
+    assert_allclose(found, dircal.load(fitted).predict_proba(ROW), rtol=1e-9)
+
+
 def test_onnx(run, fitted):
     runtime = pytest.importorskip("onnxruntime")
     run("export", fitted, "--to", "onnx", "-o", "map.onnx")

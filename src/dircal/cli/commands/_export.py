@@ -17,14 +17,15 @@ __all__ = ["command"]
     "--to",
     "kind",
     required=True,
-    type=click.Choice(["onnx", "torch", "python", "sql"]),
-    help="An ONNX model, a PyTorch program, a Python file that needs nothing, or a query.",
+    type=click.Choice(["onnx", "torch", "keras", "python", "sql"]),
+    help="An ONNX model, a PyTorch program, a Keras model, a Python file that needs nothing, or a "
+    "query.",
 )
 @click.option(
     "--dtype",
     type=click.Choice(["mixed", "float64", "float32"]),
     help="Precision. ONNX: mixed, which is float32 outside and float64 inside, unless given. "
-    "PyTorch: float64 or float32.",
+    "PyTorch and Keras: float64 or float32.",
 )
 @click.option(
     "--table",
@@ -57,9 +58,10 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Take a fitted map to ONNX, PyTorch, plain Python or a database.
+    """Take a fitted map to ONNX, PyTorch, Keras, plain Python or a database.
 
-    MAP is what `dircal fit` has written. What comes out needs no dircal where it runs.
+    MAP is what `dircal fit` has written. What comes out needs no dircal where it runs, but for
+    Keras.
     """
     import dircal
 
@@ -77,6 +79,8 @@ def command(
             dircal.export.to_onnx(calibrator, temporary, **precision)
         elif kind == "torch":
             dircal.export.to_torch(calibrator, temporary, **precision)
+        elif kind == "keras":
+            dircal.export.to_keras(calibrator, temporary, **precision)
         elif kind == "sql":
             dircal.export.to_sql(calibrator, temporary, **options)
         else:
