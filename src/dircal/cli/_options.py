@@ -29,6 +29,7 @@ __all__ = [
     "predictions_options",
     "resampling_options",
     "source_options",
+    "stream_options",
     "weights_option",
 ]
 
@@ -202,6 +203,18 @@ def _known_encoding(_: click.Context, __: click.Parameter, value: str | None) ->
 
 def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) -> _F:
     """The same for a file that has labels; ``format_names`` say what it is called."""
+    unlabelled = click.option(
+        "--skip-unlabelled",
+        "unlabelled",
+        is_flag=True,
+        callback=lambda _, __, skips: "skip" if skips else "refuse",
+        help="Leave out rows without a label; otherwise they are an error.",
+    )
+    return stream_options(unlabelled(source_options(command, format_names=format_names)))
+
+
+def stream_options(command: _F) -> _F:
+    """What labels and scores are, for a file in which labels may be missing."""
     label = click.option(
         "--label",
         metavar="NAME",
@@ -220,14 +233,7 @@ def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NA
         show_default=True,
         help="What the scores are.",
     )
-    unlabelled = click.option(
-        "--skip-unlabelled",
-        "unlabelled",
-        is_flag=True,
-        callback=lambda _, __, skips: "skip" if skips else "refuse",
-        help="Leave out rows without a label; otherwise they are an error.",
-    )
-    return label(classes(scale(unlabelled(source_options(command, format_names=format_names)))))
+    return label(classes(scale(command)))
 
 
 def label_columns_option(command: _F) -> _F:

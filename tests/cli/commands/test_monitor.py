@@ -194,3 +194,11 @@ def test_a_stream_without_any_label_needs_the_classes(run, write_csv):
     call = ("monitor", "stream.csv", "--label", "y", "--id", "id", "--state", "s.json")
     assert "Name the classes: --classes" in run(*call, code=2).stderr
     assert "20 rows wait for their label" in run(*call, "--classes", "ant,bee,cow").output
+
+
+def test_rows_without_a_label_need_no_option(run):
+    told = run("monitor", "--help").stdout
+    assert "--label " in told
+    assert "--scale" in told
+    assert "--skip-unlabelled" not in told
+    assert "--skip-unlabelled" in run("evaluate", "--help").stdout

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._errors import GATE_FAILED
-from dircal.cli._options import FILE, common_options, predictions_options
+from dircal.cli._options import FILE, common_options, source_options, stream_options
 from dircal.cli._output import print_json, print_lines
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ _NEXT = (
 
 
 @click.command(epilog="Example: dircal monitor stream.csv --label y --state state.json")
-@predictions_options
+@stream_options
+@source_options
 @click.option(
     "--state",
     type=FILE,
