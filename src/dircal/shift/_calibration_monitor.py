@@ -100,7 +100,7 @@ class CalibrationMonitor:
     and when a label comes does not depend on the label itself.
 
     When not to use it: for a fixed set of rows, where `score_test` sees more; where labels come
-    only for rows that a person thought wrong; or for accuracy, which may fall all the same.
+    only for rows that a person thought wrong; or for accuracy: it may fall while calibration holds.
 
     References
     ----------
