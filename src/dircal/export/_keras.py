@@ -99,6 +99,8 @@ def register_keras() -> None:
     program that only reads a model calls this once, before ``keras.models.load_model``. A file
     brings the map as data, and no code.
 
+    When not to use it: after `to_keras` in the same program, where it changes nothing.
+
     Examples
     --------
     >>> import keras
