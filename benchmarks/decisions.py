@@ -36,16 +36,15 @@ _HEAD = f"""# Decisions: are costs as foretold, and risks below their bounds?
 of the other rows, to decide on and to make a rule with; written by `benchmarks/decisions.py`. Costs
 of errors differ from class to class (drawn once), and asking costs a fifth of their mean.
 *Foretold*: the cost of a block is inside the 95 % interval of `expected_cost`. *Off* and *spread*
-are the mean and the standard deviation of how far it is from what was foretold, in the standard
+are the mean and the standard deviation of what was foretold minus what was paid, in the standard
 deviations of that interval: 0 and 1 where the interval is right; *exact map* is the share that is
-foretold without `n_fitted`, as if there were no doubt about the map. *Exceeded*: the errors among
-all other rows that a rule of at most {100 * MAX_RISK:g} % keeps are more than that; 5 % of the
-rules may be so.
+foretold without `n_fitted`, as if there were no doubt about the map. *Exceeded*: of the rows that
+are neither in the fit nor in the block, a rule of at most {100 * MAX_RISK:g} % errors keeps a part
+with more than that; 5 % of the rules may be so, and one that keeps nothing never is.
 
-Rows are drawn without replacement from at most {MOST_ROWS:,}, which makes the spread smaller by at
-most a twentieth. The rest of what it misses is the map: the interval takes it for a full Dirichlet
-map, which varies more than the temperature that `AutoCalibrator` mostly takes for some networks,
-and what no map of the family can repair is off in every draw.
+Rows are drawn without replacement from at most {MOST_ROWS:,}, and the blocks of a draw have its map
+in common, so the resamplings of a network are not independent. Why an interval is too wide or too
+narrow for a network was not measured.
 
 | network | foretold | off | spread | exact map | uncalibrated | saved | exceeded | kept | before |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
