@@ -31,7 +31,8 @@ DATA = Path(os.environ.get("DIRCAL_DATA", "."))
 HEAD = """# After the shift
 
 Written by `benchmarks/shift.py`, which says how. Log-losses are means over rows that no map has
-seen.
+seen; but where a network is cut by imbalance, rows are drawn with replacement, and some of them may
+be among those fitted on.
 """
 RESAMPLED = (
     "cifar10_resnet20_chenyaofo",
