@@ -23,7 +23,7 @@ SUMMARIES = {
     "llm": "Calibrate the labels that a language model gives.",
     "adapt": "Adapt a fitted map to rows with other class frequencies.",
     "monitor": "Watch a stream of predictions and labels, and raise an alarm.",
-    "export": "Take a fitted map to ONNX, PyTorch, plain Python or a database.",
+    "export": "Take a fitted map to ONNX, PyTorch, Keras, plain Python or a database.",
     "reproduce": "Re-run an experiment of the paper, in a checkout of the repository.",
 }
 """First lines of the commands, which `--help` shows without loading them."""
