@@ -46,3 +46,14 @@ def test_bad_tokens(rows, options, message):
 def test_bad_samples():
     with pytest.raises(ValueError, match="row 1 is 'A'"):
         sampled_probabilities([["A"], "A"], ["A", "B"])
+
+
+@pytest.mark.parametrize(
+    ("read", "row"),
+    [(option_probabilities, {"A": -0.1, " b": -2.5}), (sampled_probabilities, ["A", "(b)"])],
+)
+def test_an_option_that_many_rows_never_name_is_refused(read, row):
+    assert read([row] * 20, ["A", "B"]).shape == (20, 2)
+    assert read([row] * 19, ["A", "B", "C"]).shape == (19, 3), "few rows may leave one out"
+    with pytest.raises(ValueError, match="'C', which none of the 20 rows names"):
+        read([row] * 20, ["A", "B", "C"])

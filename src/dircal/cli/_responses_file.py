@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import FloatArray
-from dircal.llm import option_probabilities, sampled_probabilities, top_logprobs
+from dircal.llm import (
+    check_options_occur,
+    option_probabilities,
+    sampled_probabilities,
+    top_logprobs,
+)
 
 __all__ = ["Responses", "read_responses"]
 
@@ -34,6 +39,7 @@ def read_responses(
     A line holds an answer in the form of OpenAI, ``logprobs`` by token, or sampled ``answers``.
     """
     rows: list[FloatArray] = []
+    said: list[list[str]] = []
     labels: list[str | None] = []
     groups: list[str] = []
     known = {option.strip().casefold(): option for option in options}
@@ -44,14 +50,18 @@ def read_responses(
             where = f"{str(path)!r}, line {number}"
             found = _parsed(where, line)
             try:
-                rows.append(_probabilities(found, options))
+                proba, texts = _probabilities(found, options)
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
+            rows.append(proba)
             labels.append(_label(where, found.get(label), known))
+            # A label names an option too.
+            said.append([*texts, *filter(None, labels[-1:])])
             if group is not None:
                 groups.append(_group(where, found.get(group), group))
     if not rows:
         raise ValueError(f"{str(path)!r} has no lines. Write one JSON object a line.")
+    check_options_occur(said, options)
     return Responses(np.concatenate(rows), labels, None if group is None else groups)
 
 
@@ -65,12 +75,16 @@ def _parsed(where: str, line: str) -> dict[str, Any]:
     return found
 
 
-def _probabilities(found: dict[str, Any], options: Sequence[str]) -> FloatArray:
-    if isinstance(found.get("answers"), list):
-        return sampled_probabilities([found["answers"]], options)
-    given = found.get("logprobs")
+def _probabilities(
+    found: dict[str, Any], options: Sequence[str]
+) -> tuple[FloatArray, Sequence[str]]:
+    """Of the options, and the tokens or answers that tell them."""
+    answers, given = found.get("answers"), found.get("logprobs")
+    if isinstance(answers, list):
+        return sampled_probabilities([answers], options), answers
     tokens = given if isinstance(given, Mapping) and "choices" not in found else None
-    return option_probabilities([tokens or top_logprobs(found)], options)
+    tokens = tokens or top_logprobs(found)
+    return option_probabilities([tokens], options), list(tokens)
 
 
 def _group(where: str, value: Any, key: str) -> str:

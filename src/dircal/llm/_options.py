@@ -1,15 +1,17 @@
 """Probabilities of options, from log-probabilities of tokens or from sampled answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from dircal._typing import FloatArray
 
-__all__ = ["option_probabilities", "sampled_probabilities"]
+__all__ = ["check_options_occur", "option_probabilities", "sampled_probabilities"]
 
 # What may stand around an option in a token or an answer.
 _AROUND = " \t\r\n.,:;()[]{}*\"'`▁Ġ"
+# An option that none of so many rows names is misspelt.
+_MANY_ROWS = 20
 
 
 def option_probabilities(rows: Sequence[Mapping[str, float]], options: Sequence[str]) -> FloatArray:
@@ -70,6 +72,7 @@ def option_probabilities(rows: Sequence[Mapping[str, float]], options: Sequence[
         if left_out.any():
             rest = max(1.0 - float(listed.sum()), 0.0) / int(left_out.sum())
             proba[i, left_out] = min(float(listed.min()), rest)
+    check_options_occur(rows, options)
     result: FloatArray = proba / proba.sum(axis=1, keepdims=True)
     return result
 
@@ -117,8 +120,23 @@ def sampled_probabilities(rows: Sequence[Sequence[str]], options: Sequence[str])
             place = names.get(_bare(answer))
             if place is not None:
                 counts[i, place] += 1.0
+    check_options_occur(rows, options)
     result: FloatArray = (counts + 1.0 / k) / (counts.sum(axis=1, keepdims=True) + 1.0)
     return result
+
+
+def check_options_occur(rows: Sequence[Iterable[str]], options: Sequence[str]) -> None:
+    """Refuse options that none of many rows of tokens or answers names."""
+    names = _check_options(options)
+    if len(rows) < _MANY_ROWS:
+        return
+    said = {_bare(text) for row in rows for text in row}
+    never = [options[place] for name, place in names.items() if name not in said]
+    if never:
+        raise ValueError(
+            f"`options` has {never[0]!r}, which none of the {len(rows)} rows names. Write it as "
+            "the model does, or leave it out."
+        )
 
 
 def _bare(text: object) -> str:

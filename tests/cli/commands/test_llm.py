@@ -86,6 +86,10 @@ def test_bad_usage(run, answers):
     assert "`options` must be at least two texts" in found.stderr
     found = run("llm", "none.jsonl", "--options", "A,B", "-o", "o.csv", code=2)
     assert "none.jsonl" in found.stderr
+    found = run(
+        "llm", "raw.jsonl", "--options", "A,B,C,D", "--label", "answer", "-o", "o.csv", code=2
+    )
+    assert "'D', which none of the 300 rows names" in found.stderr
 
 
 def test_several_prompts(run, answers, tmp_path):
