@@ -127,9 +127,9 @@ def sampled_probabilities(rows: Sequence[Sequence[str]], options: Sequence[str])
 
 def check_options_occur(rows: Sequence[Iterable[str]], options: Sequence[str]) -> None:
     """Refuse options that none of many rows of tokens or answers names."""
-    names = _check_options(options)
     if len(rows) < _MANY_ROWS:
         return
+    names = _check_options(options)
     said = {_bare(text) for row in rows for text in row}
     never = [options[place] for name, place in names.items() if name not in said]
     if never:
