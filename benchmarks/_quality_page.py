@@ -16,11 +16,11 @@ _PATH = Path(__file__).resolve().parent / "quality.md"
 _ABOUT = """\
 {n_whole} tasks of {n_sources} sources and {n_draws} draws of fewer rows; written by `make
 quality` from `results/quality.csv` (`results/quality_before.csv` is what it was before maps
-were weighed by evidence). Wins and differences are against {rival}, on the tasks that both
-have: a method with fewer tasks was measured on those alone, and its means do not compare with
-others. *Harm* is the part of tasks on which the method is worse than nothing, or than
-temperature scaling, by a paired interval of 95 %. probmetrics has no ensemble temperature
-scaling.
+were weighed by evidence). Measured with dircal {versions}. Wins and differences are against
+{rival}, on the tasks that both have: a method with fewer tasks was measured on those alone, and
+its means do not compare with others. *Harm* is the part of tasks on which the method is worse
+than nothing, or than temperature scaling, by a paired interval of 95 %. probmetrics has no
+ensemble temperature scaling.
 
 What was in sight when constants were set: those of the priors and of the floor were chosen by
 averages over the half developed on (datasets of UCI up to optdigits, networks of at most 20
@@ -37,6 +37,7 @@ the networks."""
 
 def write_page(rows: Iterable[Row]) -> str:
     """Write the page and return it."""
+    rows = list(rows)
     table = table_of(rows)
     whole = select(table, lambda row: row.draw == 0)
     rival = SMS if any(SMS in found for found in table.values()) else OUR_SMS
@@ -45,6 +46,7 @@ def write_page(rows: Iterable[Row]) -> str:
         n_sources=len(by_source(whole)),
         n_draws=len(table) - len(whole),
         rival=rival,
+        versions=" and ".join(sorted({row.version for row in rows})),
     )
     parts = ["# Which calibrator is best?", about, "## Promises", promises(table, rival)]
     parts += [

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from _quality_methods import METHODS, TEMPERATURE, UNCALIBRATED, applies
 from _quality_tasks import Task
+from experiments._shared.versions import versions
 
 from dircal.metrics import brier_score, classwise_ece, log_loss
 
@@ -31,7 +32,7 @@ class Row:
     ``low`` and ``high`` bound the change of the log-loss from that of the uncalibrated rows, and
     ``low_temperature`` and ``high_temperature`` that from temperature scaling, by paired intervals
     of 95 %. ``change`` is the first one itself, and ``harm`` the probability that it is above zero
-    where the method foretells that, else NaN.
+    where the method foretells that, else NaN. ``version`` is the one of dircal, with its commit.
     """
 
     task: str
@@ -53,6 +54,7 @@ class Row:
     low_temperature: float
     high_temperature: float
     harm: float
+    version: str
 
 
 def key_of(row: Row) -> tuple[str, int, int, str]:
@@ -127,6 +129,7 @@ def _measure(task: Task, method: str, uncalibrated: FloatArray, temperature: Flo
         *_interval(change),
         *_interval(losses - temperature),
         float(getattr(calibrator, "probability_of_harm_", np.nan)),
+        versions().split(", ")[0].removeprefix("dircal "),
     )
 
 
