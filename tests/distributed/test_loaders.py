@@ -1,10 +1,13 @@
 """Parquet files, folders and patterns."""
 
+import narwhals.stable.v2 as nw
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal import VectorScaling, distributed
+from dircal.distributed._door import plain_column
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -91,3 +94,21 @@ def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(_open, "agree", shortened)
     with pytest.raises(ValueError, match="has changed since it was checked: it had 20,000 rows"):
         distributed.fit(VectorScaling(), path, weight="w", columns=NAMES)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["ant", "bee", "ant"]),
+        pa.array(["ant", "bee", "ant"]).dictionary_encode(),
+        pa.chunked_array([pa.array(["ant"]), pa.array(["bee", "ant"])]),
+        pa.array(["ant", None, "ant"]),
+        pa.array(["ant", None, "ant"]).dictionary_encode(),
+        pa.array([3, 1, 3]),
+        pa.array([3, 1, 3]).dictionary_encode(),
+    ],
+    ids=["text", "dictionary", "chunks", "missing", "missing in a dictionary", "number", "numbers"],
+)
+def test_columns_of_arrow_become_those_of_numpy(column):
+    frame = nw.from_native(pa.table({"y": column}), eager_only=True)
+    assert plain_column(frame["y"]).tolist() == column.to_pylist()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dircal import BetaCalibrator, Report, TemperatureScaling, metrics
+from dircal.validation._labels import class_indices
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
 
@@ -97,3 +98,30 @@ def test_swapped_arguments(kind):
         BetaCalibrator().fit(["a", "b", "b", "a"], kind(GOOD))
     with pytest.raises(ValueError, match=r"`X` and `y` are swapped"):
         BetaCalibrator().fit(Y, GOOD[:, 1])
+
+
+class Size:
+    """A label with an order; a class with ``__eq__`` has no hash unless it says so."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+
+@pytest.mark.parametrize("make", [lambda i: f"label {i}", Size], ids=["hash", "no hash"])
+def test_objects_are_found_whether_or_not_they_have_a_hash(make):
+    numbers = np.random.default_rng(0).integers(0, 5, 40)
+    # Each row has an object of its own.
+    labels = np.array([make(i) for i in numbers], dtype=object)
+    classes = np.array([make(i) for i in range(5)], dtype=object)
+    np.testing.assert_array_equal(class_indices(labels, classes), numbers)
+
+
+def test_truth_values_and_numbers_are_two_types_though_they_are_equal():
+    with pytest.raises(ValueError, match="labels of one type; got bool and int"):
+        TemperatureScaling().fit(GOOD, np.array([1, True, 0, 0], dtype=object))

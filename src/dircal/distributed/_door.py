@@ -13,6 +13,8 @@ from dircal.validation import Agreement, Arguments, PartSummary, RawPart, check_
 
 __all__ = ["CheckedPart", "Door", "plain_column"]
 
+_TEXTS = ("string", "large_string")
+
 
 @dataclass(frozen=True)
 class CheckedPart:
@@ -100,6 +102,11 @@ def plain_column(series: Any) -> Any:
     if type(native).__module__.partition(".")[0] != "pyarrow":
         return native
     native = native.combine_chunks()
-    if hasattr(native, "dictionary_decode"):
-        native = native.dictionary_decode()
-    return native.to_numpy(zero_copy_only=False)
+    if str(native.type) in _TEXTS and native.null_count == 0:
+        # Rows of one label then share one object, whose hash is known.
+        native = native.dictionary_encode()
+    if not hasattr(native, "dictionary"):
+        return native.to_numpy(zero_copy_only=False)
+    if native.null_count > 0:
+        return native.dictionary_decode().to_numpy(zero_copy_only=False)
+    return native.dictionary.to_numpy(zero_copy_only=False)[native.indices.to_numpy()]
