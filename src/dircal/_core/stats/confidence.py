@@ -261,7 +261,7 @@ class AbsoluteSumInversion:
         return self._at(value / self.measured)
 
     def quantile(self, confidence: float) -> float:
-        """Where one of the draws, told by its rank, measures as much: the sum grows with the gaps."""
+        """Where the draw of one rank measures as much: more true error makes more of that."""
         # No more confidence than there are draws to give it.
         confidence = _as_sure_as(len(self.deviations), confidence)
         if self.measured == 0.0 or self._at(0.0) >= confidence:
