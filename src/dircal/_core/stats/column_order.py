@@ -126,13 +126,14 @@ def _labels_in_doubt(labels: IntArray, predicted: IntArray, n_columns: int) -> I
     Labels stay in doubt as long as half as many of their rows prefer some other column as prefer
     their own: those where the other column happened to win would be no fair choice for a test.
     """
-    if (labels != predicted).sum() < _FEWEST:
+    wrong = labels != predicted
+    if wrong.sum() < _FEWEST:
         return np.empty(0, dtype=np.intp)
-    counts = sparse.csr_array(
-        (np.ones(len(labels)), (labels, predicted)), shape=(n_columns, n_columns)
-    )
-    own = counts.diagonal()
-    others = (counts - sparse.diags_array(own)).tocsr().max(axis=1).toarray().ravel()
+    own = np.bincount(labels[~wrong], minlength=n_columns)
+    # The rows that are predicted wrongly are few, as a rule, and so are their pairs of columns.
+    pairs = labels[wrong], predicted[wrong]
+    counts = sparse.csr_array((np.ones(len(pairs[0])), pairs), shape=(n_columns, n_columns))
+    others = counts.max(axis=1).toarray().ravel()
     if np.maximum(others - own, 0.0).sum() < _FEWEST:
         return np.empty(0, dtype=np.intp)
     doubtful: IntArray = np.flatnonzero((others > 0) & (2.0 * others >= own))
