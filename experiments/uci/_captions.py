@@ -18,12 +18,16 @@ from dircal.plots import (
 )
 
 from ._calibrate import MEASURES
+from ._claims import SVCS, svcs_ahead
+from ._collect import example_name
 from ._example_map import read_map
 from ._figures import CLASS_NAMES, FIGURES, N_PRINTED, PARTS_OF_S6, figure_path, map_display
+from ._grid import EXAMPLES
 from ._methods import PAPER_METHODS
 from ._splits import N_FOLDS, N_INNER, N_REPETITIONS
 from ._study import PASS, Ranking, Study
 from ._tables import printed
+from ._words import points, share
 
 __all__ = ["captions"]
 
@@ -50,15 +54,19 @@ def captions(study: Study, claims: pd.DataFrame) -> SimpleNamespace:
         map=_map(study),
         ranks={measure: _ranks(study, measure) for measure in MEASURES},
         naive_bayes=_naive_bayes(study),
-        dirl2=f"{shares['DirL2']:.1%}",
-        svc=_places(classifiers, ("svc-linear", "svc-rbf")),
+        dirl2=share(shares["DirL2"], study.reach_passed("p-cw-ECE", "method")["DirL2"]),
+        svc=_places(classifiers, SVCS),
+        svc_ahead=svcs_ahead(study),
         n_classifiers=len(classifiers),
         mlp=_about_claims(claims, "MLP"),
         adas=_about_claims(claims, "AdaBoost"),
         modes=_modes(study),
         groups=_groups(study),
         n_compared=study.tests("p-cw-ECE", "classifier")["dataset"].nunique(),
-        order_of_classifiers=", ".join(f"{name} {s:.0%}" for name, s in classifiers.items()),
+        order_of_classifiers=_with_shares(
+            classifiers, study.reach_passed("p-cw-ECE", "classifier")
+        ),
+        pooled=_pooled(study),
     )
 
 
@@ -114,14 +122,32 @@ def _compare(ours: Ranking, theirs: Ranking) -> str:
         (ours.ranks[a] - ours.ranks[b]) * (theirs.ranks[a] - theirs.ranks[b]) > 0 for a, b in pairs
     )
     return (
-        f"{same} of {len(pairs)} pairs of methods stand in the printed order. Best, and not to be "
-        f"told from the best: ours {', '.join(_best(ours))}, printed {', '.join(_best(theirs))}."
+        f"{same} of {len(pairs)} pairs of methods stand in the printed order, however close. Best, "
+        f"and not to be told from the best: ours {_best(ours)}; printed {_best(theirs)}."
     )
 
 
-def _best(ranking: Ranking) -> list[str]:
+def _best(ranking: Ranking) -> str:
     group = ranking.among_best()
-    return [name for name in ranking.order if name in group]
+    ranks = ", ".join(
+        f"{name} {ranking.ranks[name]:.2f}" for name in ranking.order if name in group
+    )
+    return f"{ranks} (critical difference {ranking.difference:.2f})"
+
+
+def _with_shares(shares: "pd.Series[float]", reach: "pd.Series[float]") -> str:
+    return ", ".join(f"{name} {share(one, reach[name])}" for name, one in shares.items())
+
+
+def _pooled(study: Study) -> str:
+    """The conf-ECE of the first example without calibration: of all rows, and the mean of folds."""
+    if FIGURES["s1_1"](study) is None:
+        return ""
+    bins = study.example(example_name(*EXAMPLES[0], "bins"))
+    own = bins[(bins["method"] == "Uncal") & (bins["curve"] == "confidence")]
+    gaps = (own["frequency"] - own["mean_predicted"]).abs() * own["rows"]
+    mean = study.means.loc[EXAMPLES[0], ("conf-ECE", "Uncal")]
+    return f"{gaps.sum() / own['rows'].sum():.3f} of all rows, {mean:.3f} in the mean over folds"
 
 
 def _places(shares: "pd.Series[float]", names: tuple[str, ...]) -> str:
@@ -145,11 +171,15 @@ def _about_claims(claims: pd.DataFrame, about: str) -> SimpleNamespace:
 def _modes(study: Study) -> str:
     told = []
     for method in ("DirL2", "FreqB", "WidB"):
-        counts = study.chosen(method)
-        told.append(f"{method} {counts.idxmax():g} ({counts.max() / counts.sum():.0%} of choices)")
+        counts, reach = study.chosen(method), study.reach_chosen(method)
+        mode = counts.idxmax()
+        often = share(counts.max() / counts.sum(), reach[mode])
+        lead = points(*study.lead_of(method, mode))
+        told.append(f"{method} {mode:g} ({often} of choices, {lead} points before the next)")
     strengths = study.chosen("DirL2")
-    least = strengths.get(1e-7, 0) / strengths.sum()
-    return f"{', '.join(told)}; DirL2 chooses 1e-7 in {least:.0%}"
+    reach = study.reach_chosen("DirL2").get(1e-7, float("nan"))
+    least = share(strengths.get(1e-7, 0) / strengths.sum(), reach)
+    return f"{', '.join(told)}; DirL2 chooses 1e-7 in {least}"
 
 
 def _groups(study: Study) -> str:

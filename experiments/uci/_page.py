@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from experiments._shared.files import write_whole
@@ -15,10 +14,12 @@ from ._captions import captions
 from ._classifiers import CLASSIFIERS
 from ._compare import FAR_APART
 from ._data import DATASETS
+from ._findings import count_turned, tell_ranks, tell_repetitions, tell_ties_in_print
 from ._methods import LEGACY, METHODS, OURS, PAPER_METHODS
 from ._results import Results
 from ._study import Study
 from ._tables import REACH
+from ._words import share
 
 __all__ = ["write_page"]
 
@@ -56,16 +57,18 @@ def _contents(results: Results) -> dict[str, Any]:
     return {
         "n_pairs": len(study.means),
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
-        "repetitions": _repetitions(study),
+        "repetitions": tell_repetitions(study),
         "versions": tell_versions(study.rows["versions"]),
         "stale": _stale(study.rows),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "far_apart": FAR_APART,
         "n_far": int((orders["temperature"] == "converged").sum()),
+        "n_turned": count_turned(orders, study),
+        "n_tied": tell_ties_in_print(),
         "n_kept": kept.get("converged", 0),
         "n_kept_legacy": kept.get("2019", 0),
-        "findings": _findings(study),
+        "findings": tell_ranks(study),
         "figures": captions(study, claims),
         "average_ranks": _average_ranks(tables["ranks"]),
         "tests": _tests(tables["tests"]),
@@ -75,7 +78,7 @@ def _contents(results: Results) -> dict[str, Any]:
         ],
         "naive_bayes": _naive_bayes(tables["naive_bayes"]),
         "naive_bayes_text": _naive_bayes_text(study),
-        "naive_bayes_gaps": markdown(compared["naive_bayes"]),
+        "naive_bayes_gaps": _gaps(compared["naive_bayes"]),
         "examples": _examples(tables["examples"]),
         "today_ranks": _today_ranks(tables["today"]),
         "today_shares": _today_shares(tables["today"]),
@@ -92,15 +95,15 @@ def _contents(results: Results) -> dict[str, Any]:
         "datasets": _datasets(tables["datasets"]),
         "claims": markdown(claims),
         "orders": _orders(orders),
-        "deviations": markdown(compared["deviations"].round(2)),
+        "deviations": _deviations(compared["deviations"]),
         "failures": _failures(results.read("failures.csv")),
     }
 
 
 def _stale(rows: pd.DataFrame) -> list[str]:
-    """Datasets with rows of before the last change of our defaults."""
-    old = made_by(rows["versions"], SEPARATION_BY_STEPS)
-    return sorted(set(rows[old]["dataset"]))
+    """Datasets with rows of our methods from before the last change of our defaults."""
+    own = rows[rows["method"].isin(OURS)]
+    return sorted(set(own[made_by(own["versions"], SEPARATION_BY_STEPS)]["dataset"]))
 
 
 def _minutes(seconds: pd.DataFrame, methods: tuple[str, ...]) -> float:
@@ -110,47 +113,6 @@ def _minutes(seconds: pd.DataFrame, methods: tuple[str, ...]) -> float:
 
 def _csv(results: Results, folder: str) -> list[Path]:
     return sorted((results.folder / folder).glob("*.csv"))
-
-
-def _repetitions(study: Study) -> str:
-    """Which pairs were repeated how often."""
-    counts = study.repetitions
-    if counts.nunique() == 1:
-        return {1: "once", 5: "five times"}.get(counts.iloc[0], f"{counts.iloc[0]} times")
-    often = counts[counts == counts.max()]
-    whole = often.groupby("dataset").size()
-    datasets = list(whole[whole == counts.groupby("dataset").size()].index)
-    single = [f"{c} on {d}" for d, c in often.index if d not in datasets and c != "nbayes"]
-    told = f"once, but {counts.max()} times for naive Bayes"
-    if single:
-        told += f", for {', '.join(single)}"
-    return told + (f", and for all classifiers on {', '.join(datasets)}" if datasets else "")
-
-
-def _findings(study: Study) -> list[str]:
-    """What a reader wants to know first."""
-    lines = []
-    for measure in MEASURES:
-        ranking = study.ranking(measure)
-        best, group = ranking.order[0], ranking.among_best()
-        others = [name for name in ranking.order if name in group and name != best]
-        told = f"{measure}: {best} has the best average rank, {ranking.ranks[best]:.2f} (next "
-        told += f"{ranking.order[1]} {ranking.ranks[ranking.order[1]]:.2f}, critical difference "
-        told += f"{ranking.difference:.2f}), "
-        told += f"not significantly ahead of {_and(others)}" if others else "significantly"
-        if best != "DirL2":
-            told += f"; DirL2 comes {_ordinal(ranking.order.index('DirL2') + 1)}"
-            told += f" with {ranking.ranks['DirL2']:.2f}"
-        lines.append(f"{told}.")
-    return lines
-
-
-def _and(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _ordinal(position: int) -> str:
-    return f"{position}{({1: 'st', 2: 'nd', 3: 'rd'}).get(position, 'th')}"
 
 
 def _cells(lines: pd.DataFrame, column: str, digits: int) -> list[str]:
@@ -173,8 +135,8 @@ def _today_ranks(table: pd.DataFrame) -> str:
     lines = []
     for line in table.to_dict("records"):
         ranks = {name: line[name] for name in (*PAPER_METHODS, *OURS)}
-        best = min(ranks.values())
-        cells = [f"**{r:.2f}**" if r == best else f"{r:.2f}" for r in ranks.values()]
+        near = min(ranks.values()) + line["critical_difference"]
+        cells = [f"**{r:.2f}**" if r <= near else f"{r:.2f}" for r in ranks.values()]
         lines.append([line["measure"], *cells, f"{line['critical_difference']:.2f}"])
     columns = ["measure", *PAPER_METHODS, *OURS, "critical difference"]
     return markdown(pd.DataFrame(lines, columns=columns))
@@ -183,17 +145,13 @@ def _today_ranks(table: pd.DataFrame) -> str:
 def _today_shares(table: pd.DataFrame) -> str:
     names = [name for name in table.columns if " better than " in name]
     shares = [name for name in names if not name.startswith(REACH)]
-    text = {
-        name: [_share(*pair) for pair in zip(table[name], table[f"{REACH}{name}"], strict=True)]
-        for name in shares
-    }
+    text = {name: _told(table[name], table[f"{REACH}{name}"]) for name in shares}
     return markdown(pd.DataFrame({"measure": table["measure"], **text}))
 
 
-def _share(share: float, reach: Any) -> str:
-    """In percent, with what an interval adds to either side; nothing where one cannot be had."""
-    told = f"{100 * float(share):.1f}"
-    return f"{told} %" if np.isnan(float(reach)) else f"{told} ± {100 * float(reach):.1f} %"
+def _told(shares: pd.Series, reaches: pd.Series) -> list[str]:
+    pairs = zip(shares.astype(float), reaches.astype(float), strict=True)
+    return [share(one, reach) for one, reach in pairs]
 
 
 def _average_ranks(ranks: pd.DataFrame) -> str:
@@ -264,7 +222,7 @@ def _examples(table: pd.DataFrame) -> str:
 
 def _passed(table: pd.DataFrame, by: str) -> str:
     own = table[table["by"] == by]
-    own = own.assign(text=[_share(*pair) for pair in zip(own["share"], own["reach"], strict=True)])
+    own = own.assign(text=_told(own["share"], own["reach"]))
     text = own.pivot(index="name", columns="measure", values="text")
     text = text.loc[[name for name in (*METHODS, *CLASSIFIERS) if name in text.index]]
     return markdown(text.reset_index(names=by))
@@ -273,12 +231,9 @@ def _passed(table: pd.DataFrame, by: str) -> str:
 def _hyperparameters(table: pd.DataFrame) -> str:
     parts = []
     for method, own in table.groupby("method", sort=False):
-        cells = [f"{share:.1%}" for share in own["share"]]
-        parts.append(
-            markdown(
-                pd.DataFrame([[method, *cells]], columns=["", *own["value"].map("{:g}".format)])
-            )
-        )
+        columns = ["", *own["value"].map("{:g}".format)]
+        cells = _told(own["share"], own["reach"])
+        parts.append(markdown(pd.DataFrame([[method, *cells]], columns=columns)))
     return "\n\n".join(parts)
 
 
@@ -303,15 +258,34 @@ def _datasets(table: pd.DataFrame) -> str:
         repeated = " to ".join(map(str, often))
         known = "yes" if same else "no"
         lines.append([line["dataset"], *told, known, line["classifiers"], repeated])
-    columns = ["dataset", "rows", "features", "classes", "as printed", "classifiers", "repetitions"]
-    return markdown(pd.DataFrame(lines, columns=columns))
+    columns = ["dataset", "rows", "features", "classes", "as printed", "classifiers"]
+    return markdown(pd.DataFrame(lines, columns=[*columns, "folds drawn, times"]))
 
 
 def _orders(orders: pd.DataFrame) -> str:
     lost = orders[(orders["kept"] == "no") & (orders["temperature"] == "converged")]
     if lost.empty:
         return "None."
-    return markdown(lost.drop(columns=["temperature", "kept"]))
+    names = {"printed_gap": "printed gap", "our_gap": "our gap", "explanation": "known to differ"}
+    gaps = {name: [f"{gap:.2f}" for gap in lost[name]] for name in ("printed_gap", "our_gap")}
+    return markdown(lost.assign(**gaps).drop(columns=["temperature", "kept"]).rename(columns=names))
+
+
+def _deviations(table: pd.DataFrame) -> str:
+    digits = {"rank": ".2f", "printed": ".1f", "difference": "+.2f"}
+    told = {name: [f"{one:{how}}" for one in table[name]] for name, how in digits.items()}
+    return markdown(table.assign(**told).rename(columns={"rank": "ours"}))
+
+
+def _gaps(table: pd.DataFrame) -> str:
+    told = {
+        "worst_difference": [f"{gap:+.2f}" for gap in table["worst_difference"]],
+        "worst_relative": [f"{one:.0%}" for one in table["worst_relative"]],
+    }
+    names = {"within_5_percent": "within 5 %", "worst_dataset": "furthest off"}
+    names |= {"worst_difference": "by", "worst_relative": "largest in parts of print"}
+    table = table.assign(**told).rename(columns=names)
+    return markdown(table.rename(columns=lambda name: name.replace("_", " ")))
 
 
 def _failures(failures: pd.DataFrame) -> str:

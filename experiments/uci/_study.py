@@ -24,10 +24,19 @@ NOT_ALL_CLASSIFIERS = ("libras-movement", "mfeat-karhunen", "shuttle", "yeast")
 Temperature = Literal["converged", "2019"]
 
 
+def _half(values: Any) -> float:
+    """Half of an interval of 95 % for a mean (Student)."""
+    return float(t.ppf(0.975, len(values) - 1) * sem(values)) if len(values) > 1 else float("nan")
+
+
 def _reach(values: pd.Series) -> float:
     """Half of an interval of 95 % for a mean over pairs (Student); the datasets are the trials."""
-    means = values.groupby("dataset").mean()
-    return float(t.ppf(0.975, len(means) - 1) * sem(means)) if len(means) > 1 else float("nan")
+    return _half(values.groupby("dataset").mean())
+
+
+def _reach_of_ratio(parts: pd.Series, sizes: pd.Series) -> float:
+    """Half of an interval of 95 % for the sum of parts by that of sizes; a dataset is a trial."""
+    return _half((parts - parts.sum() / sizes.sum() * sizes) / sizes.mean())
 
 
 class Study:
@@ -85,6 +94,13 @@ class Study:
             values = values[values.index.get_level_values("classifier") == classifier]
         return Ranking.of(values, measure)
 
+    def rank_gap(self, measure: str, method: str, than: str) -> tuple[float, float]:
+        """How far a method ranks behind another, and the reach of that; datasets are the trials."""
+        values = self.values(measure).round(12)
+        ranks = values.rank(axis=1, ascending=measure not in HIGHER_IS_BETTER)
+        gap = ranks[method] - ranks[than]
+        return float(gap.mean()), _reach(gap)
+
     def rank_instead(self, method: str, measure: str, classifier: str | None = None) -> float:
         """Average rank of a method of ours that takes the place of DirL2 among the seven."""
         values = self.values(measure).assign(DirL2=self.means[measure][method])
@@ -133,19 +149,46 @@ class Study:
         """How far the intervals of these shares reach to either side."""
         return self._passed(measure, by).agg(_reach)
 
+    def passed_ahead(self, measure: str, name: str, others: list[str]) -> tuple[float, float]:
+        """By how much a classifier passes more often than others in the mean, and its reach."""
+        shares = self._shares_passed(measure, "classifier").groupby(["dataset", "classifier"])
+        table = shares.mean().unstack("classifier")
+        gap = (table[name] - table[others].mean(axis=1)).dropna()
+        return float(gap.mean()), _half(gap)
+
     def _passed(self, measure: str, by: str) -> Any:
+        return self._shares_passed(measure, by).groupby(by)
+
+    def _shares_passed(self, measure: str, by: str) -> Any:
         rows = self.tests(measure, by)
         share = (rows["value"] > PASS).groupby(
             [rows["dataset"], rows["classifier"], rows["method"]]
         )
-        return share.mean().groupby(by)
+        return share.mean()
 
     def chosen(self, method: str) -> pd.Series:
         """How often each hyperparameter was chosen, in the first repetition of every pair."""
+        return self._choices(method).sum()
+
+    def reach_chosen(self, method: str) -> pd.Series:
+        """How far the intervals of the shares of these choices reach to either side."""
+        choices = self._choices(method)
+        return choices.apply(_reach_of_ratio, sizes=choices.sum(axis=1))
+
+    def lead_of(self, method: str, value: float) -> tuple[float, float]:
+        """By how much a value is chosen more often than any other, and the reach of that."""
+        choices = self._choices(method)
+        others = choices.drop(columns=value, errors="ignore")
+        own = choices[value] if value in choices else 0 * others.iloc[:, 0]
+        lead, sizes = own - others[others.sum().idxmax()], choices.sum(axis=1)
+        return float(lead.sum() / sizes.sum()), _reach_of_ratio(lead, sizes)
+
+    def _choices(self, method: str) -> pd.DataFrame:
+        """Counts of chosen values, a line for each dataset."""
         rows = self.rows[(self.rows["method"] == method) & (self.rows["repetition"] == 0)]
-        texts = rows[rows["measure"] == MEASURES[0]]["chosen"]
+        texts = rows[rows["measure"] == MEASURES[0]].set_index("dataset")["chosen"]
         values = texts.str.split(r"[; ]+", regex=True).explode().astype(float)
-        return values.value_counts().sort_index()
+        return values.groupby("dataset").value_counts().unstack(fill_value=0).sort_index(axis=1)
 
     def seconds(self) -> pd.DataFrame:
         """Seconds of each method: a cell's mean and largest, and the sum of one repetition."""

@@ -201,9 +201,12 @@ def hyperparameters(study: Study) -> pd.DataFrame:
     """Figure S8 in numbers: how often each value was chosen."""
     lines = []
     for method in _HYPERPARAMETERS:
-        counts = study.chosen(method)
-        lines += [[method, f"{v:g}", n, round(n / counts.sum(), 4)] for v, n in counts.items()]
-    return pd.DataFrame(lines, columns=["method", "value", "count", "share"])
+        counts, reach = study.chosen(method), study.reach_chosen(method)
+        lines += [
+            [method, f"{v:g}", n, round(n / counts.sum(), 6), f"{reach[v]:.6f}"]
+            for v, n in counts.items()
+        ]
+    return pd.DataFrame(lines, columns=["method", "value", "count", "share", "reach"])
 
 
 def classifiers(study: Study) -> pd.DataFrame:

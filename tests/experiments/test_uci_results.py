@@ -1,20 +1,25 @@
 """What is committed of the experiment on UCI data: whole, and the page follows from it."""
 
 import shutil
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from experiments._shared.versions import SEPARATION_BY_STEPS
 from experiments.uci.__main__ import HERE, main
 from experiments.uci._calibrate import MEASURES
+from experiments.uci._claims import SVCS
 from experiments.uci._collect import example_name
 from experiments.uci._data import DATASETS
+from experiments.uci._findings import tell_ranks, tell_repetitions
 from experiments.uci._grid import EXAMPLES, cells
 from experiments.uci._methods import METHODS
-from experiments.uci._page import _share
+from experiments.uci._page import _stale
 from experiments.uci._results import CELL_COLUMNS, Results
 from experiments.uci._study import Study
 from experiments.uci._tables import printed
+from experiments.uci._words import share
 from scipy.stats import ttest_1samp
 
 RESULTS = Results(HERE / "results")
@@ -87,9 +92,91 @@ def test_intervals_have_the_datasets_as_trials(study):
     assert passed.between(0.0, 0.5).all()
 
 
+def test_gaps_of_ranks_have_the_datasets_as_trials(study):
+    for measure in MEASURES:
+        ranks = study.ranking(measure).ranks
+        gap, reach = study.rank_gap(measure, "Uncal", "DirL2")
+        assert gap == pytest.approx(ranks["Uncal"] - ranks["DirL2"])
+        assert 0 < reach < 1
+    values = study.values("accuracy").rank(axis=1, ascending=False)
+    gaps = (values["Isot"] - values["DirL2"]).groupby("dataset").mean()
+    found = ttest_1samp(gaps, 0.0).confidence_interval()
+    _, reach = study.rank_gap("accuracy", "Isot", "DirL2")
+    # Ties are those of values to twelve digits.
+    assert reach == pytest.approx((found.high - found.low) / 2, rel=0.02)
+
+
+def test_a_classifier_passes_more_often_than_others(study):
+    shares = study.passed("p-cw-ECE", "classifier")
+    others = [name for name in shares.index if name not in SVCS]
+    for name in SVCS:
+        ahead, reach = study.passed_ahead("p-cw-ECE", name, others)
+        assert ahead == pytest.approx(shares[name] - shares[others].mean())
+        assert 0 < reach < 0.5
+
+
+def test_shares_of_choices_have_the_datasets_as_trials(study):
+    counts, reach = study.chosen("DirL2"), study.reach_chosen("DirL2")
+    # Every dataset has as many fits, so that shares are means over datasets.
+    rows = study.rows[(study.rows["method"] == "DirL2") & (study.rows["repetition"] == 0)]
+    rows = rows[rows["measure"] == "Brier"].set_index("dataset")["chosen"].str.split(";").explode()
+    own = (rows.astype(float) == 0.001).groupby("dataset").mean()
+    assert own.mean() == pytest.approx(counts[0.001] / counts.sum())
+    found = ttest_1samp(own, 0.0).confidence_interval()
+    assert reach[0.001] == pytest.approx((found.high - found.low) / 2)
+    lead, _ = study.lead_of("DirL2", 0.001)
+    assert lead == pytest.approx((counts[0.001] - counts.drop(0.001).max()) / counts.sum())
+    assert study.lead_of("DirL2", 17.0)[0] == pytest.approx(-counts.max() / counts.sum())
+
+
+class TestSentences:
+    """What is said of the rows, whatever they are."""
+
+    def test_only_rows_of_our_methods_can_be_stale(self):
+        old = f"dircal 0.1.0+{min(SEPARATION_BY_STEPS)}, sklearn 1"
+        new = "dircal 0.2.0+0123456789, sklearn 1"
+        rows = pd.DataFrame(
+            [["iris", "Beta", old], ["iris", "Bayes", new], ["car", "Auto", old]],
+            columns=["dataset", "method", "versions"],
+        )
+        assert _stale(rows) == ["car"]
+
+    @pytest.mark.parametrize(
+        ("times", "told"),
+        [
+            ([5, 5, 5, 5], "5 times, as in the paper"),
+            ([1, 1, 1, 1], "once, while the paper draws them 5 times for all"),
+            (
+                [5, 5, 1, 5],
+                "5 times for 3 pairs (knn on all datasets, all classifiers on car) and once for "
+                "the other 1, while the paper draws them 5 times for all",
+            ),
+            (
+                [5, 1, 1, 1],
+                "5 times for 1 pairs (lda on car) and once for the other 3, while the paper draws "
+                "them 5 times for all",
+            ),
+        ],
+    )
+    def test_repetitions(self, times, told):
+        names = ["dataset", "classifier"]
+        pairs = pd.MultiIndex.from_product([["car", "iris"], ["lda", "knn"]], names=names)
+        study = SimpleNamespace(repetitions=pd.Series(times, index=pairs))
+        assert tell_repetitions(study) == told
+
+    def test_ranks_name_the_best_and_dirl2(self, study):
+        lines = tell_ranks(study)
+        assert len(lines) == len(MEASURES)
+        for measure, line in zip(MEASURES, lines, strict=True):
+            ranks = study.ranking(measure).ranks
+            assert line.startswith(f"{measure}: {ranks.idxmin()} has the best average rank")
+            assert f"{ranks['DirL2']:.2f}" in line
+            assert " ± " in line
+
+
 def test_a_share_without_an_interval_stands_alone():
-    assert _share(0.5, 0.125) == "50.0 ± 12.5 %"
-    assert _share(0.5, "nan") == "50.0 %"
+    assert share(0.5, 0.125) == "50.0 ± 12.5 %"
+    assert share(0.5, float("nan")) == "50.0 %"
 
 
 class TestOurs:
