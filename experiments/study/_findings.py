@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 PAPER = "the paper's own"
+_OF_PAPER = 14
+"""Networks of the paper's tables."""
 SHIFTED = ("PathMNIST", "UAV-Human", "Tiny ImageNet")
 """Sources whose rows to test on are not like those that were fitted or trained on."""
 _LEVEL = 0.05
@@ -65,10 +67,27 @@ def tell_sources(study: Study) -> list[str]:
             f"rows are not like those fitted or trained on: {rest} in the mean, above zero on "
             f"{Share(outside, len(steady))}."
         )
-    own = [source for source in gains if study.recipe_of(source) == PAPER]
+    own = _of_paper(study)
     if own:
-        told.append(f"The paper's own networks: {_with_gains(own, gains)}.")
+        each = "; ".join(f"{_named(name)} {_as_by_source(study, name)}" for name in own)
+        told.append(f"The paper's own networks, {len(own)} of its {_OF_PAPER}: {each}.")
     return told
+
+
+def _of_paper(study: Study) -> list[str]:
+    names = map(str, study.of_kind("network").index)
+    return [name for name in names if attributes_of(name).recipe == PAPER]
+
+
+def _as_by_source(study: Study, network: str) -> Gain | None:
+    """The gain on a network, that of its source where it is the only one."""
+    source = str(study.networks.loc[network, "source"])
+    alone = (study.of_kind("network")["source"] == source).sum() == 1
+    return study.sources()[source] if alone else study.gain(network, MAIN)
+
+
+def _named(network: str) -> str:
+    return f"{network} ({attributes_of(network).architecture})"
 
 
 _WORDS = {
@@ -96,19 +115,32 @@ def tell_maps(study: Study) -> list[str]:
             f"{map_.capitalize()}: {mean} in the mean, above zero on "
             f"{Share(outside, len(gains))}, below on {Share(worse, len(gains))}."
         )
+    told += _without_failed(study)
     added = study.by_source((study.relative[MAIN] - study.relative["full"]).dropna())
     if len(added) >= FEWEST:
         mean = mean_gain(list(added))
         told.append(f"Curves add {mean} to what the full matrix gains, in the mean over sources.")
-    own = [name for name in study.of_kind("network").index if _is_of_paper(str(name))]
+    own = _of_paper(study)
     if own:
-        each = "; ".join(f"{name} {study.gain(str(name), MAIN, 'full')}" for name in own)
+        each = "; ".join(f"{_named(name)} {study.gain(name, MAIN, 'full')}" for name in own)
         told.append(f"On the paper's own networks curves add: {each}.")
     return told
 
 
-def _is_of_paper(network: str) -> bool:
-    return attributes_of(network).recipe == PAPER
+def _without_failed(study: Study) -> list[str]:
+    """The gains of maps without the sources on which a fit found no finite optimum."""
+    about, told = study.of_kind("network"), []
+    for map_ in OTHERS:
+        failed = [map_ in one.split("; ") for one in about["complaints"]]
+        lost = set(about[failed]["source"])
+        gains = {name: g for name, g in study.sources(map_=map_).items() if name not in lost}
+        if lost and len(gains) >= FEWEST:
+            mean = mean_gain([gain.value for gain in gains.values()])
+            told.append(
+                f"{map_.capitalize()} without {', '.join(sorted(lost))}, where a fit did not "
+                f"converge or has no finite optimum: {mean} in the mean over {len(gains)} sources."
+            )
+    return told
 
 
 def tell_evidence(study: Study) -> list[str]:
@@ -125,8 +157,8 @@ def tell_evidence(study: Study) -> list[str]:
             rejected = own[own["pvalue"].astype(float) < _LEVEL / len(own)]
             told.append(
                 f"The likelihood-ratio test of {smaller} within {larger} rejects on "
-                f"{len(rejected)} of {len(own)} networks, each at {_LEVEL:g} / {len(own)} "
-                f"({_kept(own, rejected)})."
+                f"{len(rejected)} of {len(own)} networks, each at {_LEVEL:g} / {len(own)}; on "
+                f"every network of {_on_all(study, own['network'].isin(rejected['network']), own)}."
             )
     factors = study.log_bayes_factors(MAIN)
     factors = factors[factors.index.isin(names)]
@@ -137,18 +169,21 @@ def tell_evidence(study: Study) -> list[str]:
             f"{_STRONG:g} nats on {strong} of {len(factors)} networks, and below by as much on "
             f"{len(against)}{_listed(against)}; the median of the log Bayes factor is "
             f"{factors.median():+.1f} nats, its quartiles {factors.quantile(0.25):+.1f} and "
-            f"{factors.quantile(0.75):+.1f}."
+            f"{factors.quantile(0.75):+.1f}. In the mean over its networks it is above "
+            f"{_STRONG:g} nats on {_strong(study)}."
         )
     return told
 
 
-def _kept(own: pd.DataFrame, rejected: pd.DataFrame) -> str:
-    """On which networks a map is not rejected, with p-values."""
-    kept = own[~own["network"].isin(rejected["network"])]
-    if kept.empty:
-        return "on all"
-    pairs = zip(kept["network"], kept["pvalue"].astype(float), strict=True)
-    return "not on " + ", ".join(f"{name}, p {pvalue:.2g}" for name, pvalue in pairs)
+def _on_all(study: Study, rejected: pd.Series, own: pd.DataFrame) -> Share:
+    """Of how many sources all tested networks are rejected."""
+    by_source = rejected.groupby(own["network"].map(study.networks["source"])).all()
+    return Share(int(by_source.sum()), len(by_source))
+
+
+def _strong(study: Study) -> Share:
+    by_source = study.by_source(study.log_bayes_factors(MAIN))
+    return Share(int((by_source > _STRONG).sum()), len(by_source))
 
 
 def _listed(values: pd.Series) -> str:

@@ -7,11 +7,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm, sem, t
 
-__all__ = ["Gain", "Losses", "difference_of", "gain_of", "mean_gain"]
+__all__ = ["Gain", "Losses", "difference_of", "gain_of", "mean_gain", "percent"]
 
 FloatArray = npt.NDArray[np.float64]
 
 _LEVEL = 0.95
+
+
+def percent(part: float) -> str:
+    """With two decimals, or with one digit where these are zeros."""
+    told = f"{100 * part:+.2f}"
+    if float(told) != 0.0:
+        return told
+    return f"{100 * part:+.1g}" if part else "0"
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Gain:
     high: float
 
     def __str__(self) -> str:
-        return f"{100 * self.value:+.2f} % ({100 * self.low:+.2f} to {100 * self.high:+.2f} %)"
+        return f"{percent(self.value)} % ({percent(self.low)} to {percent(self.high)} %)"
 
     @property
     def holds_zero(self) -> bool:

@@ -9,7 +9,7 @@ from scipy.stats import norm, spearmanr
 from experiments._shared.page import markdown
 
 from ._findings import FEWEST
-from ._gains import Gain
+from ._gains import Gain, percent
 from ._networks import NOT_KNOWN, OPTIONS, TRAINED, attributes_of
 from ._study import MAIN, OTHERS, Study, verdict_of
 
@@ -136,7 +136,7 @@ def attributes_table(study: Study) -> str:
 def _short(gain: Gain | None) -> str:
     if gain is None:
         return ""
-    return f"{100 * gain.value:+.2f} ({100 * gain.low:+.2f} to {100 * gain.high:+.2f})"
+    return f"{percent(gain.value)} ({percent(gain.low)} to {percent(gain.high)})"
 
 
 def _table(lines: Sequence[Sequence[object]], columns: list[str]) -> str:

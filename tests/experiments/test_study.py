@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from experiments.neural._networks import Network, Part, catalogued
-from experiments.study._gains import Gain, Losses, difference_of, gain_of, mean_gain
+from experiments.study._gains import (
+    Gain,
+    Losses,
+    difference_of,
+    gain_of,
+    mean_gain,
+    percent,
+)
 from experiments.study._likelihood import ratio_tests
 from experiments.study._maps import Scores, can_be_fitted, scores_of
 from experiments.study._networks import NOT_KNOWN, attributes_of
@@ -70,6 +77,13 @@ class TestGains:
         found = mean_gain([0.1, 0.2, 0.6])
         assert found.value == pytest.approx(0.3)
         assert found.high - found.value == pytest.approx(4.302653 * sem([0.1, 0.2, 0.6]), rel=1e-6)
+
+    @pytest.mark.parametrize(
+        ("part", "told"),
+        [(0.1, "+10.00"), (-0.00016, "-0.02"), (3e-5, "+0.003"), (-2e-6, "-0.0002"), (0.0, "0")],
+    )
+    def test_what_is_not_zero_is_not_told_as_zero(self, part, told):
+        assert percent(part) == told
 
     def test_of_one_value_nothing_is_known(self):
         assert mean_gain([0.1]).holds_zero

@@ -8,7 +8,13 @@ from click.testing import CliRunner
 from experiments.neural._networks import read_network, sha256
 from experiments.study.__main__ import HERE, main
 from experiments.study._files import Results
-from experiments.study._findings import tell_architectures
+from experiments.study._findings import (
+    tell_architectures,
+    tell_evidence,
+    tell_maps,
+    tell_sources,
+)
+from experiments.study._gains import mean_gain
 from experiments.study._networks import TRAINED, attributes_of
 from experiments.study._study import OTHERS, Study
 
@@ -73,6 +79,42 @@ def test_sentences_name_the_extreme_networks():
         gains = study.relative.loc[own.index[own["source"] == source], "curved"]
         assert f"from {100 * gains.min():+.2f} %" in line
         assert f"to {100 * gains.max():+.2f} %" in line
+
+
+def test_tests_are_counted_by_source_too():
+    study = Study(RESULTS)
+    ratios = study.ratios[study.ratios["network"].isin(study.of_kind("network").index)]
+    own = ratios[ratios["larger"] == "vector"]
+    rejected = own.assign(
+        rejected=own["pvalue"].astype(float) < 0.05 / len(own),
+        source=list(study.networks.loc[own["network"], "source"]),
+    )
+    every = rejected.groupby("source")["rejected"].all()
+    told = tell_evidence(study)[0]
+    assert f"{rejected['rejected'].sum()} of {len(own)} networks" in told
+    assert f"every network of {every.sum()} of {len(every)} sources" in told
+
+
+def test_failed_fits_are_left_out_of_a_mean_of_their_map():
+    study = Study(RESULTS)
+    about = study.of_kind("network")
+    lost = set(about[about["complaints"].str.contains("vector")]["source"])
+    gains = [g.value for name, g in study.sources(map_="vector").items() if name not in lost]
+    told = [line for line in tell_maps(study) if line.startswith("Vector without")]
+    assert len(told) == bool(lost)
+    for line in told:
+        assert all(source in line for source in lost)
+        assert f"{mean_gain(gains)} in the mean over {len(gains)} sources" in line
+
+
+def test_the_papers_networks_have_the_gains_of_their_sources():
+    study = Study(RESULTS)
+    [told] = [line for line in tell_sources(study) if line.startswith("The paper's own")]
+    own = [name for name in study.networks.index if name.startswith("paper_")]
+    assert f"{len(own)} of its 14" in told
+    for name in own:
+        gain = study.sources()[study.networks.loc[name, "source"]]
+        assert f"{name} ({attributes_of(name).architecture}) {gain}" in told
 
 
 def test_the_page_holds_every_finding():
