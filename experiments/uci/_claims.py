@@ -72,12 +72,12 @@ def claims(study: Study) -> pd.DataFrame:
 def svcs_ahead(study: Study) -> str:
     """How much more often the two SVCs pass the test of all classes than the others."""
     others = [name for name in study.passed("p-cw-ECE", "classifier").index if name not in SVCS]
-    told = [
+    told = ", ".join(
         f"{name} {points(*study.passed_ahead('p-cw-ECE', name, others))}"
         for name in SVCS
         if name in study.means.index.get_level_values("classifier")
-    ]
-    return f"less the mean of the other {len(others)}, in points: {', '.join(told)}"
+    )
+    return f"less the mean of the other {len(others)}, in points: {told or 'not run'}"
 
 
 # Section 4.1

@@ -27,9 +27,13 @@ def tell_repetitions(study: Study) -> str:
     told += [f"{c} on {d}" for d, c in often.index if d not in datasets and c not in classifiers]
     told += [f"all classifiers on {_and(datasets)}"] if datasets else []
     return (
-        f"{_times(counts.max())} for {len(often)} pairs ({', '.join(told)}) and "
+        f"{_times(counts.max())} for {_pairs(len(often))} ({', '.join(told)}) and "
         f"{_times(counts.min())} for the other {len(counts) - len(often)}, {_IN_PRINT}"
     )
+
+
+def _pairs(n: int) -> str:
+    return "one pair" if n == 1 else f"{n} pairs"
 
 
 def _times(n: int) -> str:

@@ -62,6 +62,7 @@ def _contents(results: Results) -> dict[str, Any]:
         "stale": _stale(study.rows),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
+        "broken_claims": list(claims[claims["holds"] == "no"]["claim"]),
         "far_apart": FAR_APART,
         "n_far": int((orders["temperature"] == "converged").sum()),
         "n_turned": count_turned(orders, study),

@@ -153,7 +153,7 @@ class TestSentences:
             ),
             (
                 [5, 1, 1, 1],
-                "5 times for 1 pairs (lda on car) and once for the other 3, while the paper draws "
+                "5 times for one pair (lda on car) and once for the other 3, while the paper draws "
                 "them 5 times for all",
             ),
         ],
