@@ -11,7 +11,7 @@ from experiments._shared.page import markdown, render
 from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
 
 from ._asking import NOT_RUN
-from ._example import matrix_name, pairs_name, words_name
+from ._example import EXAMPLE, OF_EFFECTS, matrix_name, pairs_name, words_name
 from ._findings import (
     gains_table,
     tell_best,
@@ -92,6 +92,8 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         ],
         "replications": _replications(study, tables["replications"]),
         "twice": tell_twice(study),
+        "example": EXAMPLE,
+        "of_effects": OF_EFFECTS,
         "examples": [_example(results, name) for name in examples],
         "figures": {path.stem for path in (results.folder / "figures").glob("*.svg")},
         "closeness": _closeness(tables["closeness"]),
