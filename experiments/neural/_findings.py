@@ -1,5 +1,6 @@
 """What the page says in sentences, every one made from the numbers."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -62,11 +63,11 @@ def tell_in_short(study: Study) -> str:
 def gains_table(study: Study) -> pd.DataFrame:
     """On how many sources each method has a lower log-loss than TempS, and by how much."""
     lines = [
-        [gained.where, method, f"{wins.count} of {wins.n}", str(less)]
+        [gained.where, method, str(wins), str(less)]
         for gained in _gains(study)
         for method, (wins, less) in gained.by_method.items()
     ]
-    return pd.DataFrame(lines, columns=["", "method", "lower on sources", "lower by, mean"])
+    return pd.DataFrame(lines, columns=["", "method", "lower on", "lower by, mean"])
 
 
 class _Gained(NamedTuple):
@@ -198,9 +199,11 @@ def tell_twice(study: Study) -> str:
     ]
     if not len(gaps[0]):
         return ""
-    most = max(gap.max() for gap in gaps)
+    most = float(max(gap.max() for gap in gaps))
+    # Rounded up, so that nothing is beyond it.
+    reach = 10.0 ** math.ceil(math.log10(most)) if most else 0.0
     files = "file" if len(gaps[0]) == 1 else f"{len(gaps[0])} files"
-    return f"no measure of the {files} with logits differs by more than {most:.0e}"
+    return f"no measure of the {files} with logits differs by more than {reach:g}"
 
 
 def tell_outliers(study: Study) -> str:
