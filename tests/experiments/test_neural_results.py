@@ -52,7 +52,7 @@ def test_every_printed_number_has_a_reason_and_the_docs_count_them():
     told_in = " ".join(docs.split())
     assert told in told_in
     plain = counts["draws"] + counts["ten bins"]
-    told = f"{plain} are p-values that do not depend on Adam: {counts['draws']} agree up to draws, "
+    told = f"{plain} more are p-values that our fits have as well: {counts['draws']} up to draws, "
     assert f"{told}{counts['ten bins']} in ten bins" in told_in
     assert f"The last {counts['Adam, other order']} are of runs" in told_in
 
