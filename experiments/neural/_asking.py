@@ -1,7 +1,8 @@
 """How claims are asked of the rows: what is counted, averaged, and told."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from scipy.stats import norm
 
 from experiments._shared.ranking import Ranking
 
-from ._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, bins_name, matrix_name
+from ._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, bins_name, matrix_name, pairs_name
 from ._study import Mean, Share, Study
 from ._tables import as_printed
 
@@ -17,12 +18,14 @@ __all__ = [
     "BOTH",
     "NOT_RUN",
     "Answer",
+    "Held",
     "OpenError",
     "best_ranked",
     "bins_of_example",
     "by_zeros",
     "gap",
     "gaps_by_class",
+    "judged",
     "listed",
     "lower_in_example",
     "most",
@@ -40,9 +43,47 @@ _SAME = 1e-4
 _SEEN = 0.05
 """Off-diagonal entries below this part of the diagonal are too small to explain anything."""
 
-Answer = tuple[bool, str]
-
 NOT_RUN = "not run"
+
+
+class Answer(NamedTuple):
+    """Whether a claim holds, and the numbers that decide."""
+
+    holds: bool
+    numbers: str
+    surely: bool | None = None
+    """Whether the intervals leave no doubt of it; None where nothing has an interval."""
+
+
+class Held(NamedTuple):
+    """Whether a number is in a range, and whether its interval is on the same side."""
+
+    holds: bool
+    surely: bool
+
+    @classmethod
+    def within(
+        cls,
+        value: float,
+        interval: tuple[float, float],
+        low: float = -np.inf,
+        high: float = np.inf,
+        *,
+        ends: bool = False,
+    ) -> "Held":
+        """A number between two others, which belong to the range where ``ends`` says so."""
+        holds = low <= value <= high if ends else low < value < high
+        if holds:
+            return cls(True, low < interval[0] and interval[1] < high)
+        return cls(False, interval[1] < low or interval[0] > high)
+
+
+def judged(found: Iterable[Held], numbers: str) -> Answer:
+    """All have to hold; one that surely does not is enough to be sure of no."""
+    found = list(found)
+    holds = all(one.holds for one in found)
+    doubtless = all if holds else any
+    return Answer(holds, numbers, doubtless(one.surely for one in found if one.holds == holds))
 
 
 class OpenError(Exception):
@@ -64,7 +105,8 @@ def most(
     """Whether the first is better on more than half of the sources, by all the measures."""
     networks = study.chosen(many=many, logits=logits)
     shares = {name: study.wins(method, other, name, networks) for name in measures}
-    return all(2 * share.count > share.n for share in shares.values()), listed(shares)
+    told = listed(shares)
+    return judged((Held.within(one.value, one.interval, 0.5) for one in shares.values()), told)
 
 
 def best_ranked(study: Study, measure: str, method: str) -> Answer:
@@ -72,12 +114,15 @@ def best_ranked(study: Study, measure: str, method: str) -> Answer:
     ranking = study.ranking(measure, "paper")
     if ranking is None:
         raise OpenError
-    return ranking.order[0] == method, f"{tell_ranks(ranking)}; p {ranking.pvalue:.2g}"
+    near = ranking.among_best()
+    holds = ranking.order[0] == method
+    surely = near == [method] if holds else method not in near
+    return Answer(holds, f"{tell_ranks(ranking)}; p {ranking.pvalue:.2g}", surely)
 
 
 def tell_ranks(ranking: Ranking) -> str:
     told = ", ".join(f"{name} {ranking.ranks[name]:.2f}" for name in ranking.order)
-    return f"{told} ({ranking.n} sources)"
+    return f"{told} ({ranking.n} sources, critical difference {ranking.difference:.2f})"
 
 
 def reductions(study: Study, method: str, other: str) -> dict[str, Mean]:
@@ -127,7 +172,18 @@ def lower_in_example(study: Study, measure: str, method: str, other: str) -> Ans
     """Whether a measure of the example is lower with the first method."""
     first, second = (value_of_example(study, measure, name) for name in (method, other))
     first, second = (as_printed(measure, value, len(CLASS_NAMES)) for value in (first, second))
-    return first < second, f"{method} {first:.4f}, {other} {second:.4f}"
+    told = f"{method} {first:.4f}, {other} {second:.4f}"
+    found = study.results.read(pairs_name())
+    own = [
+        line
+        for line in found.to_dict("records")
+        if (line["measure"], line["method"], line["other"]) == (measure, method, other)
+    ]
+    if not own:
+        return Answer(first < second, told)
+    value, low, high = (float(own[0][name]) for name in ("difference", "low", "high"))
+    told += f"; difference {value:+.4f} ({low:+.4f} to {high:+.4f})"
+    return judged([Held.within(value, (low, high), high=0.0)], told)
 
 
 def bins_of_example(study: Study, method: str, curve: str) -> pd.DataFrame:

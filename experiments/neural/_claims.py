@@ -13,12 +13,14 @@ import pandas as pd
 from ._asking import (
     BOTH,
     Answer,
+    Held,
     OpenError,
     best_ranked,
     bins_of_example,
     by_zeros,
     gap,
     gaps_by_class,
+    judged,
     listed,
     lower_in_example,
     most,
@@ -49,12 +51,17 @@ class _Claim:
     ask: Callable[[Study], Answer]
 
     def answer(self, study: Study) -> list[str]:
-        """Yes or no, and why; neither where the rows do not say."""
+        """Yes or no, whether surely, and why; nothing of it where the rows do not say."""
         try:
-            holds, numbers = self.ask(study)
+            answer = self.ask(study)
         except OpenError as why:
-            return ["", str(why)]
-        return ["yes" if holds else "no", numbers]
+            return ["", "", str(why)]
+        surely = "" if answer.surely is None else _yes(answer.surely)
+        return [_yes(answer.holds), surely, answer.numbers]
+
+
+def _yes(held: bool) -> str:
+    return "yes" if held else "no"
 
 
 _CLAIMS: list[_Claim] = []
@@ -75,7 +82,7 @@ def claims(study: Study) -> pd.DataFrame:
         [position, claim.section, claim.text, *claim.answer(study)]
         for position, claim in enumerate(_CLAIMS, start=1)
     ]
-    return pd.DataFrame(lines, columns=["claim", "section", "text", "holds", "numbers"])
+    return pd.DataFrame(lines, columns=["claim", "section", "text", "holds", "surely", "numbers"])
 
 
 # Section 2: one network looked at
@@ -85,8 +92,10 @@ def claims(study: Study) -> pd.DataFrame:
 def _(study: Study) -> Answer:
     bins = bins_of_example(study, "Uncal", "confidence")
     count = int((bins["frequency"] < bins["mean_predicted"]).sum())
-    told = f"{count} of {len(bins)} bins; accuracy minus mean confidence {gap(bins)}"
-    return 2 * count > len(bins), told
+    mean = gap(bins)
+    told = f"{count} of {len(bins)} bins; accuracy minus mean confidence {mean}"
+    holds = 2 * count > len(bins)
+    return Answer(holds, told, mean.high < 0.0 if holds else mean.low > 0.0)
 
 
 @_claim("2", f"{EXAMPLE}: TempS lowers conf-ECE")
@@ -97,7 +106,7 @@ def _(study: Study) -> Answer:
 @_claim("2", f"{EXAMPLE}: TempS passes the test of confidence at 0.01, but not that of classes")
 def _(study: Study) -> Answer:
     conf, cw = (value_of_example(study, name, "TempS") for name in ("p-conf-ECE", "p-cw-ECE"))
-    return conf > 0.01 >= cw, f"p-conf-ECE {conf:.4f}, p-cw-ECE {cw:.4f}"
+    return Answer(conf > 0.01 >= cw, f"p-conf-ECE {conf:.4f}, p-cw-ECE {cw:.4f}")
 
 
 @_claim("2, E", f"{EXAMPLE}: TempS over-estimates one class and under-estimates another")
@@ -105,8 +114,10 @@ def _(study: Study) -> Answer:
     gaps = gaps_by_class(study, "TempS")
     over, under = min(gaps, key=lambda j: gaps[j].value), max(gaps, key=lambda j: gaps[j].value)
     told = ", ".join(f"class {j} {gaps[j]}" for j in (over, under))
+    told = f"frequency minus mean probability: {told}; intervals for all classes together"
+    # The intervals are asked themselves: that the smallest is below the largest says nothing.
     held = gaps[over].high < 0 < gaps[under].low
-    return held, f"frequency minus mean probability: {told}; intervals for all classes together"
+    return Answer(held, told, held)
 
 
 @_claim("2, E", f"... and Dir-ODIR gets closer on both of these classes of {EXAMPLE}")
@@ -115,7 +126,7 @@ def _(study: Study) -> Answer:
     found = sorted(before, key=lambda j: before[j].value)
     extremes = (found[0], found[-1])
     told = ", ".join(f"class {j} {before[j].value:+.4f}, then {after[j]}" for j in extremes)
-    return all(abs(after[j].value) < abs(before[j].value) for j in extremes), told
+    return Answer(all(abs(after[j].value) < abs(before[j].value) for j in extremes), told)
 
 
 @_claim("2", f"{EXAMPLE}: Dir-ODIR has a lower cw-ECE than TempS")
@@ -126,13 +137,15 @@ def _(study: Study) -> Answer:
 @_claim("2", f"{EXAMPLE}: Dir-ODIR passes the test of classes at 0.01")
 def _(study: Study) -> Answer:
     found = value_of_example(study, "p-cw-ECE", "Dir-ODIR")
-    return found > 0.01, f"p-cw-ECE {found:.4f}"
+    return Answer(found > 0.01, f"p-cw-ECE {found:.4f}")
 
 
 @_claim("2", "Over all networks TempS passes the test of confidence more often than of classes")
 def _(study: Study) -> Answer:
     conf, cw = (passed(study, name, "TempS") for name in ("p-conf-ECE", "p-cw-ECE"))
-    return conf.count > cw.count, listed({"at 0.01: confidence": conf, "classes": cw})
+    told = listed({"at 0.01: confidence": conf, "classes": cw})
+    more, fewer = (conf, cw) if conf.count > cw.count else (cw, conf)
+    return Answer(conf.count > cw.count, told, more.interval[0] > fewer.interval[1])
 
 
 # Section 3: interpretation of one network, and regularisation
@@ -146,7 +159,8 @@ def _(study: Study) -> Answer:
     r = own["a"].corr(own["change"].abs(), "spearman")
     # Fisher's transformation, with the variance of a rank correlation.
     low, high = np.tanh(np.arctanh(r) + np.array([-1.96, 1.96]) * np.sqrt(1.06 / (len(own) - 3)))
-    return low > 0, f"Spearman's correlation {r:.2f} ({low:.2f} to {high:.2f}), {len(own)} pairs"
+    told = f"Spearman's correlation {r:.2f} ({low:.2f} to {high:.2f}), {len(own)} pairs"
+    return Answer(low > 0, told, low > 0 or high < 0)
 
 
 @_claim("3", f"{OF_EFFECTS}: with the largest off-diagonal a_ij fewer of class i are taken for j")
@@ -157,7 +171,7 @@ def _(study: Study) -> Answer:
     told = (
         f"a = {top['a']:.2f}: {top['row']} taken for {top['column']} {before} times, then {after}"
     )
-    return after < before, told
+    return Answer(after < before, told)
 
 
 @_claim(
@@ -173,7 +187,7 @@ def _(study: Study) -> Answer:
         for name in ("Dir-ODIR", "MS-ODIR")
         for measure in BOTH
     }
-    return all(share.count > 0 for share in shares.values()), listed(shares)
+    return Answer(all(share.count > 0 for share in shares.values()), listed(shares))
 
 
 # Section 4.2
@@ -195,7 +209,7 @@ def _(study: Study) -> Answer:
         held = held and best.min() > 0 and best.max() <= 0.75 * len(values)
         shares = ", ".join(f"{name} {count}" for name, count in best.items())
         told.append(f"{measure}: {shares} of {len(values)} sources")
-    return held, "; ".join(told)
+    return Answer(held, "; ".join(told))
 
 
 @_claim("4.2", "With few classes Dir-L2 is better than TempS in most cases")
@@ -220,8 +234,10 @@ def _(study: Study) -> Answer:
 
 @_claim("4.2", "... and has a slightly higher log-loss than TempS there (by less than 5 %)")
 def _(study: Study) -> Answer:
-    more = study.reduction("TempS", "Dir-ODIR", "log-loss", study.chosen(many=True))
-    return 0 < more.value < 0.05, listed({"TempS is lower by": more})
+    # In parts of TempS, as the summary has it: in parts of Dir-ODIR much more looks like little.
+    less = study.reduction("Dir-ODIR", "TempS", "log-loss", study.chosen(many=True))
+    told = listed({"Dir-ODIR is lower by": less})
+    return judged([Held.within(less.value, less.interval, -0.05, 0.0)], told)
 
 
 @_claim(
@@ -240,7 +256,7 @@ def _(study: Study) -> Answer:
         behind = [name for name in ranking.order if name not in near]
         ahead = f"{ranking.order[0]} is significantly ahead of {', '.join(behind) or 'none'}"
         told.append(f"{measure}: {tell_ranks(ranking)}; p {ranking.pvalue:.2g}, {ahead}")
-    return held, "; ".join(told)
+    return Answer(held, "; ".join(told))
 
 
 @_claim("4.2", "MS-ODIR is better than Dir-ODIR more often than not (8 and 11 of 14 in print)")
@@ -251,13 +267,16 @@ def _(study: Study) -> Answer:
 @_claim("4.2", "... but by little: the mean relative difference is below 1 % either way")
 def _(study: Study) -> Answer:
     found = reductions(study, "MS-ODIR", "Dir-ODIR")
-    return all(abs(mean.value) < 0.01 for mean in found.values()), listed(found)
+    told = listed(found)
+    small = (Held.within(one.value, one.interval, -0.01, 0.01) for one in found.values())
+    return judged(small, told)
 
 
 @_claim("4.2", "From Uncal to MS-ODIR the mean relative reduction is above 30 %")
 def _(study: Study) -> Answer:
     found = reductions(study, "MS-ODIR", "Uncal")
-    return all(mean.value > 0.3 for mean in found.values()), listed(found)
+    told = listed(found)
+    return judged((Held.within(one.value, one.interval, 0.3) for one in found.values()), told)
 
 
 @_claim("4.2", "By cw-ECE VecS has the best average rank of the six methods")
@@ -268,7 +287,8 @@ def _(study: Study) -> Answer:
 @_claim("4.2", "VecS pays with log-loss: that of MS-ODIR is lower on average")
 def _(study: Study) -> Answer:
     found = reductions(study, "MS-ODIR", "VecS")["log-loss"]
-    return found.value > 0, listed({"MS-ODIR is lower by": found})
+    told = listed({"MS-ODIR is lower by": found})
+    return judged([Held.within(found.value, found.interval, 0.0)], told)
 
 
 @_claim("4.2", "By log-loss MS-ODIR has the best average rank of the six methods")
@@ -279,7 +299,8 @@ def _(study: Study) -> Answer:
 @_claim("4.2", "The cw-ECE of MS-ODIR is higher than that of VecS on average (by 2 % in print)")
 def _(study: Study) -> Answer:
     found = reductions(study, "MS-ODIR", "VecS")["cw-ECE"]
-    return found.value < 0, listed({"MS-ODIR is lower by": found})
+    told = listed({"MS-ODIR is lower by": found})
+    return judged([Held.within(found.value, found.interval, high=0.0)], told)
 
 
 @_claim(
@@ -288,7 +309,9 @@ def _(study: Study) -> Answer:
 def _(study: Study) -> Answer:
     same, rest = by_zeros(study)
     share = study.agree(pd.Series(True, same).reindex([*same, *rest], fill_value=False))
-    return len(same) > 0, f"{share}: {', '.join(same) or 'none'}"
+    told = f"{len(same)} of {len(same) + len(rest)} networks ({', '.join(same) or 'none'}), "
+    told += f"most or all networks on {share}; a source may have networks of both kinds"
+    return Answer(len(same) > 0, told)
 
 
 @_claim(
@@ -302,25 +325,36 @@ def _(study: Study) -> Answer:
         raise OpenError("there is no such network here")
     moved = study.differences("MS-ODIR-zero", "MS-ODIR")["moved"].loc[same]
     still = study.agree(moved < _STILL)
-    return still.count == still.n, f"{still}; they move by {moved.max():.5f} at most"
+    return Answer(still.count == still.n, f"{still}; they move by {moved.max():.5f} at most")
 
 
 @_claim("4.2", "... and on the rest they make it worse, by more than chance")
 def _(study: Study) -> Answer:
     rest = where_zeros_matter(study)
     worse = study.differences("MS-ODIR-zero", "MS-ODIR").loc[rest]
-    surely = study.agree(worse["low"] > 0)
-    return surely.count == surely.n, f"{surely} have the interval of the difference above zero"
+    above, below = (study.agree(found) for found in (worse["low"] > 0, worse["high"] < 0))
+    told = f"the interval of the difference is above zero on {above} and below on {below}"
+    holds = above.count == above.n
+    return Answer(holds, told, holds or below.count > 0)
 
 
 @_claim("4.2", "... and there MS-ODIR has a lower log-loss than VecS")
 def _(study: Study) -> Answer:
     rest = where_zeros_matter(study)
     wins = study.wins("MS-ODIR", "VecS", "log-loss", pd.Index(rest))
-    return wins.count == wins.n, listed({"lower on": wins})
+    told = listed({"lower on": wins})
+    gaps = study.differences("MS-ODIR", "VecS").reindex(rest).dropna()
+    below, above = (study.agree(found) for found in (gaps["high"] < 0, gaps["low"] > 0))
+    told += f"; the interval of the difference is below zero on {below} and above on {above}"
+    holds = wins.count == wins.n
+    return Answer(holds, told, below.count == below.n if holds else above.count > 0)
 
 
-@_claim("4.2", "It stays so when LeNet-5 is trained anew on other splits (two replications)")
+@_claim(
+    "4.2",
+    "It stays so when LeNet-5 is trained anew on other splits (two replications; in print MS-ODIR "
+    "is above VecS on one of them, 0.67974 against 0.67955)",
+)
 def _(study: Study) -> Answer:
     names = study.chosen(logits=True, kind="replication")
     gaps = study.differences("MS-ODIR", "VecS").reindex(names).dropna()
@@ -330,7 +364,10 @@ def _(study: Study) -> Answer:
         f"{name} {line.difference:+.5f} ({line.low:+.5f} to {line.high:+.5f})"
         for name, line in gaps.iterrows()
     )
-    return bool((gaps["difference"] < 0).all()), f"MS-ODIR minus VecS: {told}"
+    below = (
+        Held.within(line.difference, (line.low, line.high), high=0.0) for line in gaps.itertuples()
+    )
+    return judged(below, f"MS-ODIR minus VecS: {told}")
 
 
 # Section 5: conclusion
@@ -346,7 +383,9 @@ def _(study: Study) -> Answer:
         name: study.wins(name, "TempS", "log-loss", study.chosen(logits=name == "MS-ODIR"))
         for name in ("Dir-ODIR", "MS-ODIR")
     }
-    return all(2 * share.count >= share.n for share in wins.values()), listed(wins)
+    told = listed(wins)
+    half = (Held.within(one.value, one.interval, 0.5, ends=True) for one in wins.values())
+    return judged(half, told)
 
 
 @_claim(
@@ -366,4 +405,4 @@ def _(study: Study) -> Answer:
     moved = moved[moved.index.isin(found.index)]
     if len(moved):
         told += f"; probabilities are {moved.median():.3f} from those of TempS (median)"
-    return 2 * share.count >= share.n, told
+    return judged([Held.within(share.value, share.interval, 0.5, ends=True)], told)

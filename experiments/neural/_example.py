@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import confusion_matrix
 
-from dircal import DirichletCalibrator, metrics
+from dircal import DirichletCalibrator, metrics, paired_comparison
+from dircal.inference import PairedComparison
 
 from ._grids import Grid
 from ._methods import METHODS
@@ -30,6 +32,7 @@ __all__ = [
     "look_at",
     "matrix_name",
     "own_examples",
+    "pairs_name",
     "words_name",
 ]
 
@@ -64,6 +67,14 @@ _LAND_COVER = (
 )
 _OF_PAPER = ("c10_resnet_wide32", "c10_lenet5")
 """Which of the paper's networks to look at, in this order; figures 1 and S12 are of the first."""
+
+_QUOTED = (("conf-ECE", "TempS", "Uncal"), ("cw-ECE", "Dir-ODIR", "TempS"))
+"""Which differences section 2 speaks of."""
+_AS_PRINTED = {
+    "conf-ECE": metrics.confidence_ece,
+    "cw-ECE": partial(metrics.classwise_ece, aggregate="sum", binning="paper_table"),
+    "error": metrics.error_rate,
+}
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -130,6 +141,11 @@ def matrix_name(network: str = EXAMPLE) -> str:
     return f"example/{network}_matrix.csv"
 
 
+def pairs_name(network: str = EXAMPLE) -> str:
+    """Where the differences of its measures are."""
+    return f"example/{network}_pairs.csv"
+
+
 def words_name(network: str = EXAMPLE) -> str:
     """Where the sentences are."""
     return f"example/{network}_words.csv"
@@ -181,6 +197,7 @@ def keep_example(results: Results, example: Example) -> None:
     columns = ["method", "curve", "bin", "rows", "mean_predicted", "frequency"]
     results.write(bins_name(example.name), pd.DataFrame(lines, columns=columns).round(6))
     results.write(matrix_name(example.name), _matrix(look))
+    results.write(pairs_name(example.name), _pairs(look))
     results.write(words_name(example.name), pd.DataFrame({"sentence": _words(look, network)}))
 
 
@@ -218,12 +235,35 @@ def _matrix(look: Look) -> pd.DataFrame:
     )
 
 
+def _pairs(look: Look) -> pd.DataFrame:
+    """Differences of the measures that the paper quotes of one network, in its units."""
+    proba = {"Uncal": look.before, **look.after}
+    lines = []
+    for measure, method, other in _QUOTED:
+        test = _compare(look, measure, proba[method], proba[other])
+        numbers = [f"{number:.7g}" for number in (test.difference, test.low, test.high)]
+        lines.append([measure, method, other, *numbers])
+    columns = ["measure", "method", "other", "difference", "low", "high"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _compare(look: Look, measure: str, first: FloatArray, second: FloatArray) -> PairedComparison:
+    classes = range(first.shape[1])
+    return paired_comparison(
+        look.y, first, second, _AS_PRINTED[measure], classes=classes, random_state=0
+    )
+
+
 def _words(look: Look, network: Network) -> list[str]:
     """What the map corrects, and how many mistakes went and came."""
-    was, is_ = (proba.argmax(axis=1) == look.y for proba in (look.before, look.after["Dir-ODIR"]))
+    before, after = look.before, look.after["Dir-ODIR"]
+    was, is_ = (proba.argmax(axis=1) == look.y for proba in (before, after))
     fixed, created = int((~was & is_).sum()), int((was & ~is_).sum())
+    error = _compare(look, "error", after, before)
+    change, low, high = (100.0 * number for number in (error.difference, error.low, error.high))
     return [
         *look.map.explain(network.test.proba).sentences(),
         f"Of {len(was)} test pictures {fixed} that were taken for something else are now right, "
-        f"and {created} that were right are now wrong.",
+        f"and {created} that were right are now wrong: the error changes by {change:+.2f} % "
+        f"({low:+.2f} to {high:+.2f} %).",
     ]

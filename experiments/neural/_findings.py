@@ -1,9 +1,12 @@
 """What the page says in sentences, every one made from the numbers."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pandas as pd
+
+from experiments._shared.measures import MEASURES
 
 from ._calibrate import DRAWS
 from ._grids import GRIDS
@@ -19,6 +22,7 @@ __all__ = [
     "tell_grids",
     "tell_in_short",
     "tell_outliers",
+    "tell_twice",
 ]
 
 _OUTLIER = 0.5
@@ -59,11 +63,11 @@ def tell_in_short(study: Study) -> str:
 def gains_table(study: Study) -> pd.DataFrame:
     """On how many sources each method has a lower log-loss than TempS, and by how much."""
     lines = [
-        [gained.where, method, f"{wins.count} of {wins.n}", str(less)]
+        [gained.where, method, str(wins), str(less)]
         for gained in _gains(study)
         for method, (wins, less) in gained.by_method.items()
     ]
-    return pd.DataFrame(lines, columns=["", "method", "lower on sources", "lower by, mean"])
+    return pd.DataFrame(lines, columns=["", "method", "lower on", "lower by, mean"])
 
 
 class _Gained(NamedTuple):
@@ -124,17 +128,18 @@ def _network_by_network(study: Study, method: str) -> list[str]:
         return []
     better, worse = gaps[gaps["high"] < 0], gaps[gaps["low"] > 0]
     told = f"Network by network, the paired interval of {method} against TempS is below zero on "
-    told += f"{len(better)} of {len(gaps)}{_most(better['difference'])} and above zero on "
-    return [f"{told}{len(worse)}{_most(worse['difference'])}."]
+    told += f"{len(better)} of {len(gaps)}{_most(better)} and above zero on "
+    return [f"{told}{len(worse)}{_most(worse)}."]
 
 
-def _most(gaps: pd.Series) -> str:
+def _most(gaps: pd.DataFrame) -> str:
     """The network with the largest difference, and what is known of it."""
     if gaps.empty:
         return ""
-    name = str(gaps.abs().idxmax())
+    name = str(gaps["difference"].abs().idxmax())
     note = f"; {known(name).note}" if known(name).note else ""
-    return f" (most on {name}, {gaps[name]:+.4f}{note})"
+    value, low, high = gaps.loc[name, ["difference", "low", "high"]]
+    return f" (most on {name}, {value:+.4f}, {low:+.4f} to {high:+.4f}{note})"
 
 
 def tell_draws(fits: pd.DataFrame) -> str:
@@ -166,7 +171,8 @@ def tell_convergence(fits: pd.DataFrame) -> list[str]:
     if "not_converged" not in fits.columns or "at_infinity" not in fits.columns:
         return []
     late, beyond = (_by_method(fits, name) for name in ("not_converged", "at_infinity"))
-    told = [f"Not converged: {late}." if late else "Every fit has converged."]
+    all_ = "Every fit that has an optimum has converged." if beyond else "Every fit has converged."
+    told = [f"Not converged: {late}." if late else all_]
     if beyond:
         told.append(
             "Without an optimum, as the rows can be told apart and entries that are not penalised "
@@ -182,6 +188,22 @@ def _by_method(fits: pd.DataFrame, column: str) -> str:
         for method, own in found.groupby("method", sort=False)
     ]
     return "; ".join(parts)
+
+
+def tell_twice(study: Study) -> str:
+    """How far Bayes given logits is from Bayes given their softmax; empty where neither was run."""
+    names = ("Bayes", "Bayes-logits")
+    gaps = [
+        (study.of(measure, names[0]) - study.of(measure, names[1])).dropna().abs()
+        for measure in MEASURES
+    ]
+    if not len(gaps[0]):
+        return ""
+    most = float(max(gap.max() for gap in gaps))
+    # Rounded up, so that nothing is beyond it.
+    reach = 10.0 ** math.ceil(math.log10(most)) if most else 0.0
+    files = "file" if len(gaps[0]) == 1 else f"{len(gaps[0])} files"
+    return f"no measure of the {files} with logits differs by more than {reach:g}"
 
 
 def tell_outliers(study: Study) -> str:

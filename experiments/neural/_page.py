@@ -11,7 +11,7 @@ from experiments._shared.page import markdown, render
 from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
 
 from ._asking import NOT_RUN
-from ._example import matrix_name, words_name
+from ._example import EXAMPLE, OF_EFFECTS, matrix_name, pairs_name, words_name
 from ._findings import (
     gains_table,
     tell_best,
@@ -20,6 +20,7 @@ from ._findings import (
     tell_grids,
     tell_in_short,
     tell_outliers,
+    tell_twice,
 )
 from ._methods import GENERAL, METHODS, OURS, PAPER_METHODS
 from ._networks import catalogued, known
@@ -64,8 +65,9 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "convergence": tell_convergence(study.fits),
         "versions": tell_versions(study.fits["versions"]),
         "stale": _stale(study.fits),
-        "n_yes": int((asked["holds"] == "yes").sum()),
         "n_claims": len(asked),
+        "held": _held(asked, "yes"),
+        "failed": _held(asked, "no"),
         "n_open": int((claims["numbers"] == NOT_RUN).sum()),
         "n_undecided": int(((claims["holds"] == "") & (claims["numbers"] != NOT_RUN)).sum()),
         "best": tell_best(study),
@@ -88,7 +90,10 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
             }
             for measure, title in _TITLES.items()
         ],
-        "replications": _replications(tables["replications"]),
+        "replications": _replications(study, tables["replications"]),
+        "twice": tell_twice(study),
+        "example": EXAMPLE,
+        "of_effects": OF_EFFECTS,
         "examples": [_example(results, name) for name in examples],
         "figures": {path.stem for path in (results.folder / "figures").glob("*.svg")},
         "closeness": _closeness(tables["closeness"]),
@@ -102,6 +107,18 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "failures": _failures(results.read("failures.csv")),
         "claims": markdown(claims),
         **print_contents(study, compared),
+    }
+
+
+def _held(asked: pd.DataFrame, answer: str) -> dict[str, int]:
+    """How many claims have an answer, and in how many of them the interval leaves no doubt."""
+    own = asked[asked["holds"] == answer]["surely"].value_counts()
+    counts = {name: int(own.get(name, 0)) for name in ("yes", "no", "")}
+    return {
+        "count": sum(counts.values()),
+        "surely": counts["yes"],
+        "perhaps": counts["no"],
+        "bare": counts[""],
     }
 
 
@@ -168,17 +185,39 @@ def _score(cells: pd.DataFrame, method: str, measure: str) -> str:
     return f"**{text}** ({float(rank):g})" if float(rank) == 1 else f"{text} ({float(rank):g})"
 
 
-def _replications(table: pd.DataFrame) -> str:
+def _replications(study: Study, table: pd.DataFrame) -> str:
+    """Log-losses, and their paired differences with intervals."""
     losses = table.columns[1:]
-    return markdown(table.assign(**{name: table[name].map("{:.5f}".format) for name in losses}))
+    table = table.assign(**{name: table[name].map("{:.5f}".format) for name in losses})
+    for method, other in (("MS-ODIR", "VecS"), ("MS-ODIR-zero", "MS-ODIR")):
+        gaps = study.differences(method, other).reindex(table["network"])
+        table[f"{method} less {other}"] = [
+            "" if pd.isna(difference) else f"{difference:+.5f} ({low:+.5f} to {high:+.5f})"
+            for difference, low, high in zip(
+                gaps["difference"], gaps["low"], gaps["high"], strict=True
+            )
+        ]
+    return markdown(table)
 
 
 def _example(results: Results, name: str) -> dict[str, Any]:
     return {
         "name": name,
-        "words": list(results.read(words_name(name)).get("sentence", [])),
+        "words": [
+            *results.read(words_name(name)).get("sentence", []),
+            *_quoted(results.read(pairs_name(name))),
+        ],
         "confusions": _confusions(results.read(matrix_name(name))),
     }
+
+
+def _quoted(pairs: pd.DataFrame) -> list[str]:
+    """The differences of measures, in words."""
+    return [
+        f"On the test rows the {line['measure']} of {line['method']} less that of {line['other']} "
+        f"is {line['difference']:+.4f} ({line['low']:+.4f} to {line['high']:+.4f})."
+        for line in pairs.to_dict("records")
+    ]
 
 
 def _confusions(table: pd.DataFrame) -> str:
@@ -192,6 +231,7 @@ def _confusions(table: pd.DataFrame) -> str:
     own = own.sort_values("size", ascending=False, kind="stable").head(2 * _LARGEST)
     names = {"row": "true", "column": "taken for", "confusions_before": "times before"}
     own = own.rename(columns=names)
+    own = own.assign(a=own["a"].map("{:.4f}".format), change=own["change"].map("{:+d}".format))
     changes = markdown(own[["true", "taken for", "a", "times before", "change"]])
     return (
         f"{changes}\n\nThe largest entry of the matrix off its diagonal is {largest:.4f}, the mean "

@@ -27,7 +27,7 @@ from ._networks import Entry, Network, read_network
 from ._printed import name_by_hash, printed
 from ._results import Results
 
-__all__ = ["DEFAULTS", "PUBLISHED_ORDER", "repeat_published"]
+__all__ = ["DEFAULTS", "OTHER_ORDERS", "PUBLISHED_ORDER", "repeat_published"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ PUBLISHED_ORDER = 15
 """The seed of the authors' code, for the folds and for the order of rows."""
 DEFAULTS = ("Bayes", "Auto")
 """Maps of ours that need no choice of anything."""
-_OTHER_ORDERS = {"VecS": 9, "Dir-L2": 4, "Dir-ODIR": 4, "MS-ODIR": 4}
+OTHER_ORDERS = {"VecS": 9, "Dir-L2": 4, "Dir-ODIR": 4, "MS-ODIR": 4}
 """How many more orders are tried; print has vector scaling of an order that nobody knows."""
 _WITHOUT_ADAM = ("Uncal", "TempS")
 _FOLDS = 5
@@ -89,7 +89,7 @@ def _fits(results: Results, network: str, name: str) -> Iterator[_Fit]:
     """All fits of a network; without the printed strengths those that we have chosen."""
     for method in _WITHOUT_ADAM:
         yield _Fit(method, PUBLISHED_ORDER)
-    for method, others in _OTHER_ORDERS.items():
+    for method, others in OTHER_ORDERS.items():
         strengths = (0.0, 0.0) if method == "VecS" else _strengths(results, network, name, method)
         if strengths is not None:
             for order in (PUBLISHED_ORDER, *range(others)):

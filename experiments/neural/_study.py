@@ -56,10 +56,23 @@ class Share:
     def __bool__(self) -> bool:
         return self.n > 0
 
+    @property
+    def value(self) -> float:
+        """The share; nan of nothing."""
+        return self.count / self.n if self.n else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its ends; everything of nothing."""
+        if not self.n:
+            return 0.0, 1.0
+        low, high = binomtest(self.count, self.n).proportion_ci(method="wilson")
+        return float(low), float(high)
+
     def __str__(self) -> str:
         if not self.n:
             return "none"
-        low, high = binomtest(self.count, self.n).proportion_ci(method="wilson")
+        low, high = self.interval
         return f"{self.count} of {self.n} sources ({100 * low:.0f} to {100 * high:.0f} %)"
 
 

@@ -68,14 +68,16 @@ def _loss_lines(study: Study, where: str, networks: pd.Index, methods: list[str]
     odir = [name for name in methods if name.endswith("ODIR")]
     best = str(means[odir].idxmin())
     lower = [str(name) for name in means.index if means[name] < means["Bayes"]]
-    for what, first, others in (
-        (f"{' or '.join(odir)} not above TempS", best, ["TempS"]),
-        (f"Bayes not above {', '.join(methods[:-1])}", "Bayes", lower),
+    for what, first, others, beside in (
+        (f"{' or '.join(odir)} not above TempS", best, ["TempS"], ["TempS"]),
+        (f"Bayes not above {', '.join(methods[:-1])}", "Bayes", lower, methods[:-1]),
     ):
         above = [name for name in others if means[first] > means[name]]
+        sides = [_sides(study, losses, first, name) for name in beside if name not in above]
         why = "; ".join(_behind(study, losses, first, name) for name in above)
         room = f"; {_room(study, losses.index)}" if above else ""
-        yield [f"{about}: {what}", _yes(not above), told, f"{why}{room}"]
+        numbers = "; ".join([told, *filter(None, sides)])
+        yield [f"{about}: {what}", _yes(not above), numbers, f"{why}{room}"]
 
 
 def _behind(study: Study, losses: pd.DataFrame, method: str, other: str) -> str:
@@ -90,6 +92,17 @@ def _behind(study: Study, losses: pd.DataFrame, method: str, other: str) -> str:
         return told
     above, below = int((paired["low"] > 0).sum()), int((paired["high"] < 0).sum())
     return f"{told}; by the paired interval on {_of(above, paired)} networks, below on {below}"
+
+
+def _sides(study: Study, losses: pd.DataFrame, method: str, other: str) -> str:
+    """On how many networks the paired interval is on either side of zero."""
+    paired = study.differences(method, other)
+    paired = paired[paired.index.isin(losses.index)]
+    if paired.empty:
+        return ""
+    above, below = int((paired["low"] > 0).sum()), int((paired["high"] < 0).sum())
+    told = f"paired interval of {method} against {other} below zero on {_of(below, paired)}"
+    return f"{told}, above on {above}"
 
 
 def _room(study: Study, networks: pd.Index) -> str:

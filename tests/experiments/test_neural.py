@@ -18,6 +18,7 @@ from experiments.neural._example import (
     look_at,
     matrix_name,
     own_examples,
+    pairs_name,
     words_name,
 )
 from experiments.neural._figures import pictures
@@ -42,7 +43,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold, train_test_split
 
-from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling
+from dircal import DirichletCalibrator, MatrixScaling, TemperatureScaling, metrics
 from dircal.metrics import log_loss
 
 
@@ -313,6 +314,18 @@ class TestExample:
         fixed, created = (int(word) for word in told.split() if word.isdigit() and word != "800")
         right = [(p.argmax(axis=1) == look.y).sum() for p in (look.before, look.after["Dir-ODIR"])]
         assert right[1] - right[0] == fixed - created
+
+    def test_differences_of_its_measures_are_in_the_units_of_print(self, kept):
+        results, network = kept
+        look = look_at(network, results.read("choices.csv"))
+        own = results.read(pairs_name()).set_index(["measure", "method", "other"])
+        first, second = (
+            metrics.classwise_ece(look.y, proba, aggregate="sum", binning="paper_table")
+            for proba in (look.after["Dir-ODIR"], look.after["TempS"])
+        )
+        line = own.loc[("cw-ECE", "Dir-ODIR", "TempS")]
+        assert_allclose(line["difference"], first - second, atol=1e-6)
+        assert line["low"] < line["difference"] < line["high"]
 
     def test_the_matrix_is_enough_to_draw_figure_2(self, kept, tmp_path):
         results, network = kept

@@ -6,10 +6,11 @@ from itertools import product
 
 import pandas as pd
 import pytest
+from experiments.neural._asking import Answer, Held, judged
 from experiments.neural._claims import claims
 from experiments.neural._compare import compare
-from experiments.neural._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, matrix_name
-from experiments.neural._findings import tell_convergence, tell_draws
+from experiments.neural._example import CLASS_NAMES, EXAMPLE, OF_EFFECTS, matrix_name, pairs_name
+from experiments.neural._findings import tell_convergence, tell_draws, tell_twice
 from experiments.neural._methods import METHODS, PAPER_METHODS
 from experiments.neural._networks import catalogued, known
 from experiments.neural._page import write_page
@@ -47,6 +48,36 @@ class TestCounts:
         assert str(study.agree(found)) == "1 of 2 sources (9 to 91 %)"
 
 
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("interval", "expected"),
+        [((0.6, 0.8), (True, True)), ((0.4, 0.8), (True, False))],
+        ids=["beyond", "across"],
+    )
+    def test_a_number_above_a_half(self, interval, expected):
+        assert Held.within(0.7, interval, 0.5) == expected
+
+    def test_a_number_that_is_not_in_the_range(self):
+        assert Held.within(0.2, (0.1, 0.4), 0.5) == (False, True)
+        assert Held.within(0.2, (0.1, 0.6), 0.5) == (False, False)
+        assert not Held.within(0.5, (0.1, 0.9), 0.5).holds
+        assert Held.within(0.5, (0.1, 0.9), 0.5, ends=True).holds
+
+    def test_one_sure_no_is_enough_and_every_yes_must_be_sure(self):
+        sure, unsure = Held(True, True), Held(True, False)
+        assert judged([sure, sure], "told") == Answer(True, "told", True)
+        assert judged([sure, unsure], "told").surely is False
+        assert judged([sure, Held(False, False), Held(False, True)], "") == Answer(False, "", True)
+        # What surely holds says nothing about the part that does not.
+        assert judged([sure, Held(False, False)], "") == Answer(False, "", False)
+
+    def test_the_share_is_asked_with_the_interval_that_it_shows(self):
+        share = Share(1, 2)
+        low, high = share.interval
+        assert f"({100 * low:.0f} to {100 * high:.0f} %)" in str(share)
+        assert share.value == 0.5
+
+
 claims_of = cache(claims)
 
 
@@ -56,6 +87,12 @@ def ask(study, part):
     own = table[table["text"].str.contains(part, regex=False)]
     assert len(own) == 1
     return own[["holds", "numbers"]].iloc[0].tolist()
+
+
+def surely(study, part):
+    """What the column of intervals says of the one claim whose text has this part."""
+    table = claims_of(study)
+    return table[table["text"].str.contains(part, regex=False)]["surely"].item()
 
 
 def values(**changed):
@@ -70,6 +107,35 @@ class TestClaims:
         assert ask(make_study(tmp_path / "much", losses), "but by little")[0] == "no"
         losses = {name: values(MS_ODIR=1.005) for name in ("one", "two")}
         assert ask(make_study(tmp_path / "little", losses), "but by little")[0] == "yes"
+
+    def test_two_sources_may_be_chance_and_twenty_are_not(self, tmp_path):
+        for n, expected in ((2, "no"), (20, "yes")):
+            losses = {f"n{i}": values(Dir_ODIR=0.9) for i in range(n)}
+            study = make_study(tmp_path / str(n), losses)
+            assert ask(study, "few classes Dir-ODIR is better")[0] == "yes"
+            assert surely(study, "few classes Dir-ODIR is better") == expected
+        assert surely(study, "With few classes Dir-L2 is better") == "yes"
+        assert surely(study, "depends on the network") == ""
+
+    def test_slightly_higher_is_in_parts_of_the_temperature(self, tmp_path):
+        losses = {"one": values(Dir_ODIR=1.5), "two": values(Dir_ODIR=0.75)}
+        about = {name: {"n_classes": 100} for name in losses}
+        holds, numbers = ask(make_study(tmp_path, losses, about), "slightly higher log-loss")
+        # In parts of Dir-ODIR it would be lower on the mean, and higher by 12.5 % it is.
+        assert holds == "no"
+        assert numbers.startswith("Dir-ODIR is lower by -12.50 %")
+
+    def test_calibration_errors_of_the_example_have_intervals(self, tmp_path):
+        study = make_study(tmp_path, {EXAMPLE: values(TempS=0.9)})
+        bare = ["yes", "TempS 0.9000, Uncal 1.0000"]
+        assert ask(study, "TempS lowers conf-ECE") == bare
+        pairs = [["conf-ECE", "TempS", "Uncal", -0.1, -0.25, 0.05]]
+        columns = ["measure", "method", "other", "difference", "low", "high"]
+        study.results.write(pairs_name(), pd.DataFrame(pairs, columns=columns))
+        table = claims(study)
+        own = table[table["text"].str.contains("TempS lowers conf-ECE")].iloc[0]
+        assert own["surely"] == "no"
+        assert own["numbers"] == f"{bare[1]}; difference -0.1000 (-0.2500 to +0.0500)"
 
     def test_nothing_is_said_of_networks_that_are_not_there(self, tmp_path):
         zeros = [["one", "MS-ODIR-zero", "MS-ODIR", 1e-6, -1e-6, 2e-6, 1e-5]]
@@ -207,6 +273,17 @@ class TestTargets:
             "",
         ]
 
+    def test_what_is_reached_has_paired_intervals_beside_it(self, tmp_path):
+        losses = {name: {"TempS": 1.0, "Dir-ODIR": 0.9, "Bayes": 0.8} for name in ("one", "two")}
+        about = {name: {"n_classes": 100, "logits": 0} for name in losses}
+        gaps = [["one", "Bayes", "TempS", -0.2, -0.3, -0.1, 0.1]]
+        gaps += [["two", "Bayes", "TempS", -0.2, -0.5, 0.1, 0.1]]
+        table = targets(make_study(tmp_path, losses, about, gaps))
+        told = table["numbers"].iloc[1]
+        assert told.endswith(
+            "paired interval of Bayes against TempS below zero on 1 of 2, above on 0"
+        )
+
     def test_all_together_and_by_the_number_of_classes(self, tmp_path):
         about = {"a": {"n_classes": 100}, "b": {"n_classes": 200}}
         losses = {k: {"TempS": 1.0, "Dir-ODIR": 0.9, "MS-ODIR": 1.0, "Bayes": 0.9} for k in about}
@@ -294,6 +371,9 @@ class TestPage:
         fine = {pair: {"not_converged": 0, "at_infinity": 0} for pair in product(("one",), METHODS)}
         told = tell_convergence(study_of_all(tmp_path / "all", fine).fits)
         assert told == ["Every fit has converged."]
+        fine["one", "VecS"] = {"not_converged": 0, "at_infinity": 1}
+        told = tell_convergence(study_of_all(tmp_path / "beyond", fine).fits)
+        assert told[0] == "Every fit that has an optimum has converged."
         assert "Not converged: VecS on 1 (one)." in page
         assert "grow without bound: Dir-ODIR on 1 (one)." in page
 
@@ -316,12 +396,39 @@ class TestPage:
         page = page_of(with_all_methods(tmp_path))
         assert "2 cannot be decided on what was run" in page
 
+    def test_claims_are_counted_with_their_intervals(self, tmp_path):
+        study = with_all_methods(tmp_path)
+        page, table = page_of(study), claims(study)
+        yes = table[table["holds"] == "yes"]["surely"].value_counts()
+        assert f"{yes.sum()} of {(table['holds'] != '').sum()} claims of the text hold" in page
+        assert f"in {yes.get('yes', 0)} of these every interval or critical difference" in page
+
+    def test_bayes_given_logits_is_told_to_be_bayes(self, tmp_path):
+        losses = {"one": {"Bayes": 0.5, "Bayes-logits": 0.5 + 4e-10}, "two": {"Bayes": 1.0}}
+        told = tell_twice(make_study(tmp_path / "both", losses))
+        assert told == "no measure of the file with logits differs by more than 1e-09"
+        assert tell_twice(make_study(tmp_path / "none", {"two": {"Bayes": 1.0}})) == ""
+
+    def test_zeros_off_the_diagonal_have_differences_with_intervals(self, tmp_path):
+        study = with_all_methods(tmp_path)
+        columns = ["network", "method", "other", "difference", "low", "high", "moved"]
+        gaps = [["two", "MS-ODIR-zero", "MS-ODIR", 0.1, -0.1, 0.3, 0.1]]
+        study.results.write("differences.csv", pd.DataFrame(gaps, columns=columns))
+        rows = study.rows.query("method == 'MS-ODIR'").assign(method="MS-ODIR-zero")
+        study.results.write("rows.csv", pd.concat([study.rows, rows]))
+        page = page_of(study)
+        losses = "| two | 1.00000 | 1.00000 | 1.00000 |"
+        assert f"{losses} | +0.10000 (-0.10000 to +0.30000) |" in page
+
     def test_the_summary_says_where_it_helps(self, page):
         assert "100 classes or more Dir-ODIR has a lower log-loss than TempS on 1 of 1" in page
         assert "of the methods without logits it gains most" in page
-        assert "| 100 classes or more | Dir-ODIR | 1 of 1 | +10.00 % |" in page
         assert (
-            "below zero on 1 of 2 (most on one, -0.1000) and above zero on 1 (most on two" in page
+            "| 100 classes or more | Dir-ODIR | 1 of 1 sources (21 to 100 %) | +10.00 % |" in page
+        )
+        assert (
+            "below zero on 1 of 2 (most on one, -0.1000, -0.2000 to -0.0500) and above zero on 1 "
+            "(most on two, +0.1000, +0.0500 to +0.2000)" in page
         )
 
 

@@ -165,6 +165,10 @@ class TestVerdicts:
     def test_ten_bins(self):
         again = Reruns(0.1609, (0.1609,))
         assert judge(cell(0.5487, 0.174, "p-conf-ECE", "TempS"), again) == "ten bins"
+        # Near in 15 bins is chance, where print has ten.
+        assert judge(cell(0.17, 0.174, "p-conf-ECE", "TempS"), again) == "ten bins"
+        far = Reruns(0.5, (0.5,))
+        assert judge(cell(0.17, 0.174, "p-conf-ECE", "TempS"), far) == NOT_EXPLAINED
 
     def test_one_more_run_falls_into_the_interval(self):
         """With runs that are normal, 99 of 100; the error of the share below is 0.003."""
@@ -198,7 +202,7 @@ def repeated(tmp_path_factory):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_published, "name_by_hash", lambda sha256: "c10_convnet2")
-        patch.setattr(_published, "_OTHER_ORDERS", dict.fromkeys(_published._OTHER_ORDERS, 1))
+        patch.setattr(_published, "OTHER_ORDERS", dict.fromkeys(_published.OTHER_ORDERS, 1))
         patch.setattr(_published, "printed", lambda name: PRINTED[name])
         patch.setattr(_published, "DRAWS", 500)
         patch.setattr(_adam, "_EPOCHS", 5)

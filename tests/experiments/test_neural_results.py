@@ -49,7 +49,12 @@ def test_every_printed_number_has_a_reason_and_the_docs_count_them():
     docs = (HERE.parents[1] / "docs" / "faithfulness.md").read_text(encoding="utf-8")
     told = f"Of {len(cells)} numbers that are printed of them {counts['equal']} have all digits"
     told += f" with our converged fits, and {counts['Adam']} more"
-    assert told in " ".join(docs.split())
+    told_in = " ".join(docs.split())
+    assert told in told_in
+    plain = counts["draws"] + counts["ten bins"]
+    told = f"{plain} more are p-values that our fits have as well: {counts['draws']} up to draws, "
+    assert f"{told}{counts['ten bins']} in ten bins" in told_in
+    assert f"The last {counts['Adam, other order']} are of runs" in told_in
 
 
 def test_ranks_of_a_source_add_up():
