@@ -11,28 +11,7 @@ import sklearn
 
 import dircal
 
-__all__ = ["SEPARATION_BY_STEPS", "made_by", "tell_versions", "versions"]
-
-SEPARATION_BY_STEPS = frozenset(
-    [
-        "9c4a3e77f4",
-        "e0c7131078",
-        "1611258f1b",
-        "16337ff239",
-        "1d506ccd57",
-        "3398372c8e",
-        "3460657ba2",
-        "4002a52b6c",
-        "551127ec07",
-        "852d3ffdf6",
-        "a573f1ca9d",
-        "d3c580db73",
-        "d4d24e1014",
-        "dcaa293ed7",
-    ]
-)
-"""Commits with results whose fits took three long steps for separation: maps with free entries may
-have stopped above a finite optimum. Pages mark their columns until these are computed anew."""
+__all__ = ["tell_versions", "versions"]
 
 
 @cache
@@ -54,11 +33,6 @@ def tell_versions(found: Iterable[str]) -> str:
         f"{version} ({rest}), {'commit' if len(names) == 1 else 'commits'} {', '.join(names)}"
         for (version, rest), names in commits.items()
     )
-
-
-def made_by(found: Iterable[str], commits: frozenset[str]) -> list[bool]:
-    """Whether each of some versions is one of these commits."""
-    return [text.split(", ", 1)[0].partition("+")[2] in commits for text in found]
 
 
 def _commit() -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments._shared.files import write_whole
 from experiments._shared.page import markdown, render
-from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
+from experiments._shared.versions import tell_versions
 
 from ._asking import NOT_RUN
 from ._example import EXAMPLE, OF_EFFECTS, matrix_name, pairs_name, words_name
@@ -64,7 +64,6 @@ def _contents(results: Results, examples: Sequence[str]) -> dict[str, Any]:
         "grids": tell_grids(study),
         "convergence": tell_convergence(study.fits),
         "versions": tell_versions(study.fits["versions"]),
-        "stale": _stale(study.fits),
         "n_claims": len(asked),
         "held": _held(asked, "yes"),
         "failed": _held(asked, "no"),
@@ -120,12 +119,6 @@ def _held(asked: pd.DataFrame, answer: str) -> dict[str, int]:
         "perhaps": counts["no"],
         "bare": counts[""],
     }
-
-
-def _stale(fits: pd.DataFrame) -> list[str]:
-    """Networks with fits of before the last change of our defaults."""
-    old = made_by(fits["versions"], SEPARATION_BY_STEPS)
-    return sorted(set(fits[old]["network"]))
 
 
 def _read_all(results: Results, folder: str) -> dict[str, pd.DataFrame]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments._shared.files import write_whole
 from experiments._shared.page import markdown, render
-from experiments._shared.versions import SEPARATION_BY_STEPS, made_by, tell_versions
+from experiments._shared.versions import tell_versions
 
 from ._calibrate import MEASURES
 from ._captions import captions
@@ -59,7 +59,6 @@ def _contents(results: Results) -> dict[str, Any]:
         "n_nominal": len(DATASETS) * len(CLASSIFIERS),
         "repetitions": tell_repetitions(study),
         "versions": tell_versions(study.rows["versions"]),
-        "stale": _stale(study.rows),
         "n_yes": int((claims["holds"] == "yes").sum()),
         "n_claims": int((claims["holds"] != "").sum()),
         "broken_claims": list(claims[claims["holds"] == "no"]["claim"]),
@@ -99,12 +98,6 @@ def _contents(results: Results) -> dict[str, Any]:
         "deviations": _deviations(compared["deviations"]),
         "failures": _failures(results.read("failures.csv")),
     }
-
-
-def _stale(rows: pd.DataFrame) -> list[str]:
-    """Datasets with rows of our methods from before the last change of our defaults."""
-    own = rows[rows["method"].isin(OURS)]
-    return sorted(set(own[made_by(own["versions"], SEPARATION_BY_STEPS)]["dataset"]))
 
 
 def _minutes(seconds: pd.DataFrame, methods: tuple[str, ...]) -> float:

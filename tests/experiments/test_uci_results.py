@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from experiments._shared.versions import SEPARATION_BY_STEPS
 from experiments.uci.__main__ import HERE, main
 from experiments.uci._calibrate import MEASURES
 from experiments.uci._claims import SVCS
@@ -15,7 +14,6 @@ from experiments.uci._data import DATASETS
 from experiments.uci._findings import tell_ranks, tell_repetitions
 from experiments.uci._grid import EXAMPLES, cells
 from experiments.uci._methods import METHODS
-from experiments.uci._page import _stale
 from experiments.uci._results import CELL_COLUMNS, Results
 from experiments.uci._study import Study
 from experiments.uci._tables import printed
@@ -131,15 +129,6 @@ def test_shares_of_choices_have_the_datasets_as_trials(study):
 
 class TestSentences:
     """What is said of the rows, whatever they are."""
-
-    def test_only_rows_of_our_methods_can_be_stale(self):
-        old = f"dircal 0.1.0+{min(SEPARATION_BY_STEPS)}, sklearn 1"
-        new = "dircal 0.2.0+0123456789, sklearn 1"
-        rows = pd.DataFrame(
-            [["iris", "Beta", old], ["iris", "Bayes", new], ["car", "Auto", old]],
-            columns=["dataset", "method", "versions"],
-        )
-        assert _stale(rows) == ["car"]
 
     @pytest.mark.parametrize(
         ("times", "told"),
