@@ -72,8 +72,8 @@ def to_sql(
     as one value, so its columns may have any names, those of ``names`` excepted, and
     ``dircal_table`` where that is no score. All identifiers are quoted.
 
-    DuckDB and PostgreSQL are tested with every calibrator, Spark SQL 4 was tried by hand. The
-    dialect of BigQuery follows its documentation, and was never run.
+    DuckDB is tested with every calibrator, PostgreSQL with most of them; Spark SQL 4 was tried by
+    hand. The dialect of BigQuery follows its documentation, and was never run.
 
     When not to use it: above some hundred classes; a matrix for 100 classes is a query of 400
     kilobytes, and more than 400 columns are refused.
