@@ -196,6 +196,10 @@ def test_rows_that_are_renormalised_are_told_once(frame, cut):
     ("options", "told"),
     [
         ({"label": "truth"}, "`label` is 'truth', but the table has no column of that name"),
+        ({"columns": [*NAMES, "y"]}, "`columns` has 'y', which `label` names as well"),
+        ({"columns": NAMES, "weight": "dog"}, "`columns` has 'dog', which `weight` names as well"),
+        ({"weight": "y"}, "`weight` has 'y', which `label` names as well"),
+        ({"columns": [*NAMES, "ant"]}, "`columns` has 'ant', twice"),
         ({"weight": "v"}, "`weight` is 'v'"),
         ({"columns": ["ant", "owl"]}, "`columns` is 'owl'"),
         ({"columns": "ant"}, "`columns` must be a list of names"),

@@ -77,6 +77,21 @@ def test_files_with_other_columns(folder, frame, tmp_path):
     frame.drop(columns="dog").to_parquet(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match=r"b.parquet' has no column called 'dog'"):
         distributed.fit(VectorScaling(), tmp_path, weight="w", columns=NAMES)
+    frames = [frame, frame.drop(columns="dog")]
+    with pytest.raises(ValueError, match=r"^part 1 has no column called 'dog'. Its columns: 'ant'"):
+        distributed.fit(VectorScaling(), frames, weight="w", columns=NAMES)
+
+
+def test_a_file_that_is_damaged_inside_is_named(frame, tmp_path):
+    for name in "ab":
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    path = tmp_path / "b.parquet"
+    bits = bytearray(path.read_bytes())
+    # Where the pages are; what a file says of itself stands at its end.
+    bits[4:2000] = b"\xff" * 1996
+    path.write_bytes(bits)
+    with pytest.raises(ValueError, match=r"b.parquet' cannot be read as Parquet \(.*and whole"):
+        distributed.fit(VectorScaling(), tmp_path, weight="w", columns=NAMES)
 
 
 def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch):

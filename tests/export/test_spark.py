@@ -87,3 +87,30 @@ def test_a_column_that_is_not_there(make_problem):
         next(to_spark(calibrator)([pa.RecordBatch.from_pydict({"0": [0.5], "p1": [0.5]})]))
     with pytest.raises(ValueError, match="`names` has 'P0', which is one of the columns"):
         to_spark(calibrator, columns=["p0", "p1"], names=["P0", "x"])
+
+
+def test_a_name_that_the_table_has_already(make_problem):
+    problem = make_problem(0, n=200, k=2)
+    calibrator = DirichletCalibrator().fit(problem.proba, problem.y)
+    function = to_spark(calibrator, columns=["p0", "p1"])
+    # Spark does not tell capital letters from small ones.
+    batch = batch_of(problem.proba[:3], Calibrated_1=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"`names` has 'calibrated_1', which the table has al"):
+        next(function([batch]))
+
+
+@pytest.mark.parametrize("column", [["0.5", "much"], [{"x": 0.5}, None]], ids=["text", "struct"])
+def test_a_column_without_numbers_is_named(column, make_problem):
+    problem = make_problem(0, n=200, k=2)
+    function = to_spark(DirichletCalibrator().fit(problem.proba, problem.y), columns=["p0", "p1"])
+    batch = pa.RecordBatch.from_pydict({"p0": [0.5, 0.5], "p1": column})
+    with pytest.raises(ValueError, match=r"`columns` has 'p1', whose values are no numbers \("):
+        next(function([batch]))
+
+
+def test_large_whole_numbers_are_logits(make_problem):
+    problem = make_problem(0, n=200, k=2)
+    calibrator = DirichletCalibrator(input_scale="logit").fit(problem.logits, problem.y)
+    rows = [[2**60 + 1, 0]]
+    (found,) = to_spark(calibrator, columns=["p0", "p1"])([batch_of(rows)])
+    assert_array_equal(added(found, 2), calibrator.predict_proba(np.array(rows, float)))

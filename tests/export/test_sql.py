@@ -180,6 +180,14 @@ def test_all_columns_of_the_table_come_first(make_problem):
     database.close()
 
 
+def test_a_column_may_be_called_as_a_part_of_the_query(database, make_problem):
+    dialect, query = database
+    fitted = fit(TemperatureScaling(), make_problem, 2)
+    X, columns = rows_of("probability", 2, seed=0), ["dircal_table", "dircal_row"]
+    found = query(to_sql(fitted, table="scores", columns=columns, dialect=dialect), X, columns)
+    assert_allclose(found, fitted.predict_proba(X), rtol=0, atol=1e-12)
+
+
 def test_labels_in_any_order_and_of_any_kind(make_problem, query_duckdb):
     problem = make_problem(0, n=200, k=3)
     labels = np.array(["z'", 'm"', "a; --\nDROP"])
@@ -245,7 +253,11 @@ def test_it_is_written_to_a_file(make_problem, tmp_path):
         ({"table": None}, "`table` must be the name of a table.* got None"),
         ({"table": "t", "columns": ["a", "b"]}, r"`columns` must hold 3 different .*0, 1, 2"),
         ({"table": "t", "names": 5}, "`names` must hold names of columns; got 5"),
-        ({"table": "t", "columns": ["a", "b", "A"]}, "`columns` must hold 3 different names"),
+        ({"table": "t", "columns": ["a", "b", "a"]}, "`columns` must hold 3 different names"),
+        (
+            {"table": "t", "columns": ["a", "b", "A"]},
+            "`columns` must hold 3 names that differ in more than capital letters",
+        ),
         ({"table": "t", "columns": ["a", "b", 3]}, "`columns` must hold names of columns; got 3"),
         ({"table": "t", "names": ["a", "b", "b"]}, "`names` must hold 3 .* for each class"),
         ({"table": "t", "names": ["a", "b", "2"]}, "`names` has '2', which is one of the columns"),

@@ -10,6 +10,7 @@ from dircal import (
     TemperatureScaling,
     calibration_test,
     compare,
+    confidence_interval,
     score_test,
 )
 from dircal._html import BAD, GOOD
@@ -44,6 +45,21 @@ def test_tests_pass_or_fail(rows):
     assert passing._repr_html_().count("<rect") == 24
     assert "a map would help" in texts_of(score_test(rows.y, rows.proba, **options))
     assert "no evidence" in texts_of(score_test(y, rows.proba, **options))
+
+
+def test_a_notebook_is_told_what_comes_from_moments(make_problem):
+    rows = make_problem(0, n=100_000)
+    options = {"n_resamples": 100, "random_state": 0}
+    found = [
+        calibration_test(rows.y, rows.proba, statistic="classwise_ece", **options),
+        score_test(rows.y, rows.proba, **options),
+        confidence_interval(rows.y, rows.proba, "log_loss", **options),
+    ]
+    for one in found:
+        assert "from moments" in repr(one)
+        assert "from moments" in texts_of(one)
+    drawn = calibration_test(rows.y, rows.proba, **options)
+    assert "from draws" not in repr(drawn) + texts_of(drawn)
 
 
 def test_a_pvalue_at_the_floor_of_its_draws_is_at_most_that():

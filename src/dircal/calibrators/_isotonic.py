@@ -66,14 +66,15 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     where :math:`s_i` is the score of row i (its probability of the positive class, the second of
     the labels, or its log-odds), :math:`y_i` is 1 for that class and 0 for the other, and
     :math:`v_i` is the weight. It has the smallest log-loss of all such maps as well. Scores that
-    are exactly equal share one value, and no others do. Between the scores of the fitting rows the
-    map is a straight line, beyond them it stays where it ended.
+    are exactly equal share one value, and no others do but those told below. Between the scores of
+    the fitting rows the map is a straight line, beyond them it stays where it ended.
 
-    Beyond ten million rows the fit keeps sums instead of rows, which takes 250 MB however many
-    there are. It is the same where they have up to :math:`2^{20}` distinct scores. With more,
-    scores that agree in their leading binary digits (of 1 - p above one half) share a value, with
-    as many digits as make at most :math:`2^{20}` groups. The Brier score on the rows of the fit is
-    then within 0.5 % of the least there is; we saw differences of some millionths.
+    Beyond ten million rows, and of rows in parts (`dircal.distributed.fit`), the fit keeps sums
+    instead of rows, which takes 250 MB however many there are. It is the same where they have up to
+    :math:`2^{20}` distinct scores. With more, scores that agree in their leading binary digits (of
+    1 - p above one half) share a value, with as many digits as make at most :math:`2^{20}` groups.
+    The Brier score on the rows of the fit is then within 0.5 % of the least there is; we saw
+    differences of some millionths.
 
     When not to use it: with fewer than some hundred rows, where steps follow the noise. The lowest
     and the highest step are often exactly 0 and 1, and one row that lands there with the other

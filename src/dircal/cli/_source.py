@@ -72,9 +72,9 @@ def open_file(source: PredictionsFile) -> "AbstractTable":
 
 def check_source(source: PredictionsFile) -> None:
     """Open the file and look for the columns that the options name: what fails, fails at once."""
-    input_kind(source.path)
     if not names_many_files(source.path):
         check_exists(source.path)
+    input_kind(source.path)
     with open_file(source) as table:
         beside = table.score_columns is not None and source.label.endswith(".npy")
         if source.label and not beside:

@@ -56,11 +56,11 @@ def read_streamed(source: PredictionsFile) -> StreamedTable:
     """Labels first, since they tell which columns are the scores."""
     import pyarrow.parquet as pq
 
+    whole = "reads one file whole, but this is read in parts. Pass one file without --engine, or"
     if source.label_columns is not None:
-        raise ValueError(
-            "--label-columns reads one file whole, but this is read in parts. Pass one file "
-            "without --engine, or --label."
-        )
+        raise ValueError(f"--label-columns {whole} --label.")
+    if source.unlabelled == "skip":
+        raise ValueError(f"--skip-unlabelled {whole} files in which every row has a label.")
     files = parquet_files(source.path)
     with open_table(Path(files[0])) as table:
         aside = [column_called(table, source.label, "--label")]

@@ -33,8 +33,7 @@ def fit(
     ----------
     calibrator : calibrator
         What to fit; it is cloned. All but those that deal rows into folds: `CalibratorCV`, and
-        `AutoCalibrator` with ``cv`` or ``calibrators``. Isotonic and histogram curves are of sums
-        on a fine grid of scores.
+        `AutoCalibrator` with ``cv`` or ``calibrators``.
     frame : Dask DataFrame, path, pyarrow dataset or list of data frames
         The table. A path names a Parquet file, a folder of them, or a pattern such as
         ``"scores/*.parquet"``; files are read a row group at a time.
@@ -64,6 +63,10 @@ def fit(
     at most a matrix of as many rows and columns as there are parameters. Workers keep the rows that
     they have read. On this machine up to 256 MB of scores stay in memory; beyond, every pass reads
     the parts again, and one for each thread is in memory.
+
+    Isotonic curves and histograms are fitted to sums by score, which are exact with up to
+    :math:`2^{20}` different scores; the notes of `IsotonicCalibrator` and `HistogramCalibrator` say
+    what is different with more.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Where the parts of a table come from: frames in memory, row groups of Parquet, Dask's own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -52,7 +53,9 @@ class FramePart:
 
     def __call__(self, columns: Sequence[str]) -> Any:
         """The frame."""
-        return nw.from_native(self.frame, eager_only=True).select(*columns).to_native()
+        table = nw.from_native(self.frame, eager_only=True)
+        _refuse_lacking(columns, table.columns, self.name)
+        return table.select(*columns).to_native()
 
     @property
     def place(self) -> Callable[[int], str]:
@@ -99,19 +102,40 @@ class RowGroup:
         """Read now."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path, memory_map=True) as file:
-            missing = [name for name in columns if name not in file.schema_arrow.names]
-            if missing:
-                raise ValueError(
-                    f"{self.path!r} has no column called {missing[0]!r}. Its columns: "
-                    f"{', '.join(map(repr, file.schema_arrow.names[:12]))}."
-                )
+        with _naming(self.path), pq.ParquetFile(self.path, memory_map=True) as file:
+            _refuse_lacking(columns, file.schema_arrow.names, repr(self.path))
             return file.read_row_group(self.group, columns=list(columns), use_threads=False)
 
     @property
     def place(self) -> Callable[[int], str]:
         """By its number in the file, from zero."""
         return partial(_place, self.first, repr(self.path))
+
+
+def _refuse_lacking(columns: Sequence[str], names: Sequence[str], where: str) -> None:
+    """Raise where a part lacks a column that the first one has."""
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ValueError(
+            f"{where} has no column called {missing[0]!r}. Its columns: "
+            f"{', '.join(map(repr, names[:12]))}."
+        )
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors of pyarrow about what is in a file, with its name."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | MemoryError):
+            raise
+        raise ValueError(
+            f"{path!r} cannot be read as Parquet ({str(error).partition(chr(10))[0][:200]}). "
+            "Check that it is the right file, and whole."
+        ) from error
 
 
 def _place(first: int, where: str, row: int) -> str:
@@ -147,19 +171,13 @@ def row_groups(files: Sequence[str]) -> tuple[list[RowGroup], list[str]]:
             "Parquet files need pyarrow, which is not installed. Install the extra: "
             "pip install 'dircal[parquet]'"
         )
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     groups: list[RowGroup] = []
     names: list[str] = []
     for path in files:
-        try:
+        with _naming(path):
             metadata, schema = pq.read_metadata(path), pq.read_schema(path)
-        except pa.ArrowException as error:
-            raise ValueError(
-                f"{path!r} cannot be read as Parquet ({str(error).partition(chr(10))[0][:200]}). "
-                "Check that it is the right file, and whole."
-            ) from error
         names = names or list(schema.names)
         first = 0
         for i in range(metadata.num_row_groups):

@@ -120,6 +120,7 @@ def _door(
         _check_name("columns", name, names)
     if not scores:
         raise ValueError("`columns` must name the columns with the scores; got none.")
+    _refuse_twice([*asked.items(), *(("columns", name) for name in scores)])
     return Door(tuple(scores), selection.label, selection.weight, input_scale, arguments)
 
 
@@ -131,6 +132,17 @@ def _check_name(argument: str, name: Any, names: list[str]) -> None:
             f"`{argument}` is {name!r}, but the table has {many} of that name. Its columns: "
             f"{', '.join(map(repr, names[:12]))}{more}."
         )
+
+
+def _refuse_twice(asked: Iterable[tuple[str, str | None]]) -> None:
+    """Raise where two arguments, or one of them twice, name the same column."""
+    taken: dict[str, str] = {}
+    for argument, name in asked:
+        if name in taken:
+            again = "twice" if taken[name] == argument else f"which `{taken[name]}` names as well"
+            raise ValueError(f"`{argument}` has {name!r}, {again}. Name each column once.")
+        if name is not None:
+            taken[name] = argument
 
 
 def default_client() -> Any:

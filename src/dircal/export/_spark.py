@@ -48,9 +48,10 @@ def to_spark(
 
     Notes
     -----
-    Probabilities are those of `predict_proba`, to the last bit. A row that `predict_proba` refuses
-    (a null, NaN, a negative probability, a sum that misses one by more than a hundredth) gets
-    nulls: one bad row should not end a job of many hours.
+    Probabilities are those of `predict_proba` for the rows of a batch, to the last bit; in a batch
+    of another size their last digit may be another. A row that `predict_proba` refuses (a null,
+    NaN, a negative probability, a sum that misses one by more than a hundredth) gets nulls: one bad
+    row should not end a job of many hours. A column that is no column of numbers is an error.
 
     ``mapInArrow`` asks for the schema of what comes out: that of the table, with a field of type
     double for each of ``names``.
@@ -105,19 +106,36 @@ class _BatchFunction:
         if fine.any():
             proba[fine] = self.map(scores[fine])
         schema, arrays = batch.schema, list(batch.columns)
+        taken = {name.lower() for name in schema.names}
         for name, column in zip(self.names, proba.T, strict=True):
+            if name.lower() in taken:
+                raise ValueError(
+                    f"`names` has {name!r}, which the table has already. Pass other names for the "
+                    "calibrated probabilities."
+                )
             schema = schema.append(pa.field(name, pa.float64()))
             arrays.append(pa.array(column, mask=~fine))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _read(self, batch: Any, name: str) -> FloatArray:
+        import pyarrow as pa
+
         if batch.schema.names.count(name) != 1:
             raise ValueError(
                 f"`columns` has {name!r}, and the table has {batch.schema.names}. Pass the name of "
                 "one of its columns for each score."
             )
+        column = batch.column(name)
+        try:
+            # Whole numbers of more digits than a double are rounded, as everywhere.
+            doubles = column.cast("float64", safe=False)
+        except pa.ArrowException as error:
+            raise ValueError(
+                f"`columns` has {name!r}, whose values are no numbers ({error}). Pass the name of "
+                "a column with scores."
+            ) from error
         # What is null becomes NaN.
-        numbers: FloatArray = batch.column(name).cast("float64").to_numpy(zero_copy_only=False)
+        numbers: FloatArray = doubles.to_numpy(zero_copy_only=False)
         return numbers
 
 

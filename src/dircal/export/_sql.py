@@ -69,11 +69,11 @@ def to_sql(
 
     The query is a chain of common table expressions over single rows, with no join and no
     aggregate: it is as parallel as the database makes it. The row of the table is carried through
-    as one value, so its columns may have any names, those of ``names`` excepted. All identifiers
-    are quoted.
+    as one value, so its columns may have any names, those of ``names`` excepted, and
+    ``dircal_table`` where that is no score. All identifiers are quoted.
 
-    DuckDB and PostgreSQL are tested with every calibrator, Spark SQL 4 was tried by hand. The
-    dialect of BigQuery follows its documentation, and was never run.
+    DuckDB is tested with every calibrator, PostgreSQL with most of them; Spark SQL 4 was tried by
+    hand. The dialect of BigQuery follows its documentation, and was never run.
 
     When not to use it: above some hundred classes; a matrix for 100 classes is a query of 400
     kilobytes, and more than 400 columns are refused.
@@ -131,9 +131,9 @@ def _write(
                 f"`names` has {name!r}, and a name has at most {dialect.longest_name} bytes in "
                 "this database, which would cut it off. Pass `names` of your own."
             )
-    # Parts of the query hide tables of the same name.
+    # Parts of the query hide tables of the same name, and columns hide them.
     prefix = "dircal"
-    while any(part.lower().startswith(f"{prefix}_") for part in table):
+    while any(name.lower().startswith(f"{prefix}_") for name in [*table, *columns]):
         prefix += "_"
     layers = Layers(dialect)
     given = [

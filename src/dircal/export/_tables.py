@@ -41,13 +41,15 @@ def _check(argument: str, given: Any, labels: list[Any], what: str) -> list[str]
     for name in found:
         if not isinstance(name, str) or not name or "\0" in name:
             raise ValueError(f"`{argument}` must hold names of columns; got {name!r}. Pass text.")
-    # Databases do not tell capital letters from small ones.
-    if len({name.lower() for name in found}) < len(found) or len(found) != len(labels):
-        raise ValueError(
-            f"`{argument}` must hold {len(labels)} different names; got {_shown(found)}. Pass "
-            f"one for each {what}, in the order of {_shown(labels)}."
-        )
-    return found
+    differ = "different names"
+    if len({*found}) == len(found) == len(labels):
+        if len({name.lower() for name in found}) == len(found):
+            return found
+        differ = "names that differ in more than capital letters, as databases want them"
+    raise ValueError(
+        f"`{argument}` must hold {len(labels)} {differ}; got {_shown(found)}. Pass "
+        f"one for each {what}, in the order of {_shown(labels)}."
+    )
 
 
 def _shown(names: list[Any]) -> str:

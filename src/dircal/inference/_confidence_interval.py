@@ -16,7 +16,7 @@ from dircal.inference._chosen_measure import (
 from dircal.inference._drawn_sums import Source
 from dircal.inference._resampling import draw_by_source, range_of, sources_of
 from dircal.inference._result import AbstractResult
-from dircal.inference._show import html_of_result
+from dircal.inference._show import html_of_result, show_source
 from dircal.inference._soft_rows import once_each
 from dircal.metrics import Predictions
 from dircal.validation import check_random_state
@@ -60,16 +60,17 @@ class ConfidenceInterval(AbstractResult):
         estimate, corrected = f"{self.estimate:.3g}", f"{self.corrected:.3g}"
         # The interval is one of the value without bias, and is told beside it.
         unbiased = "" if estimate == corrected else f"without bias {corrected}, "
-        told = "" if self.source == "draws" else f", from {self.source}"
+        told = show_source(self.source, ", ")
         return (
             f"<ConfidenceInterval: {self.measure} {estimate} on {self.n_samples:,} rows; {unbiased}"
             f"{100 * self.level:g} %: {self.low:.3g} to {self.high:.3g}{told}>"
         )
 
     def _repr_html_(self) -> str:
+        told = show_source(self.source, ", ")
         return html_of_result(
             "Confidence interval",
-            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}",
+            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}{told}",
             None,
             estimate=f"{self.measure} {self.estimate:.4g} on {self.n_samples:,} rows",
             without_bias=f"{self.corrected:.4g}",

@@ -54,6 +54,7 @@ from dircal.validation._parts import (
     RawPart,
     agree,
     check_part,
+    common_labels,
 )
 from dircal.validation._soft_labels import check_soft_labels, refuse_soft_labels
 from dircal.validation._two_classes import BINARY
@@ -97,6 +98,7 @@ __all__ = [
     "check_weight",
     "class_indices",
     "classes_of_columns",
+    "common_labels",
     "find_columns",
     "label_text",
     "like_labels",

@@ -17,7 +17,7 @@ from dircal.validation._labels import as_labels, class_indices, observed_classes
 from dircal.validation._two_classes import BINARY, classes_of_two, two_columns
 from dircal.validation._weights import as_weight, check_total_weight
 
-__all__ = ["Agreement", "PartSummary", "RawPart", "agree", "check_part"]
+__all__ = ["Agreement", "PartSummary", "RawPart", "agree", "check_part", "common_labels"]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,8 @@ def agree(
         )
     total = sum(part.total_weight for part in full)
     check_total_weight(total)
-    observed = _observed([part.observed for part in full if part.observed is not None], arguments)
+    of_parts = [part.observed for part in full if part.observed is not None]
+    observed = common_labels(of_parts, arguments)
     names, n_features = full[0].names, full[0].n_columns
     told = _common_categories(full)
     if arguments is BINARY:
@@ -157,7 +158,7 @@ def agree(
     )
 
 
-def _observed(parts: Sequence[LabelArray], arguments: Arguments) -> LabelArray:
+def common_labels(parts: Sequence[LabelArray], arguments: Arguments) -> LabelArray:
     """The distinct labels of all parts, sorted."""
     # Arrays of texts and of numbers would become one of texts without a word.
     numbers = [part for part in parts if part.dtype.kind in "fiub"]

@@ -33,6 +33,23 @@ def test_options_of_queries(run, fitted):
     assert "are for --to sql only" in told
 
 
+def test_names_of_what_a_query_adds(run, fitted):
+    names = [argument for name in ("A", "B", "C") for argument in ("--name", name)]
+    given = ("export", fitted, "--to", "sql", "--table", "scores")
+    told = run(*given, *names, "-o", "-").stdout
+    assert [f'AS "{name}"' in told for name in "ABC"] == [True] * 3
+    assert "`names` must hold 3" in run(*given, *names[:4], "-o", "map.sql", code=2).stderr
+
+
+@pytest.mark.parametrize("kind", ["python", "sql"])
+def test_a_precision_is_refused_where_there_is_none(kind, run, fitted, tmp_path):
+    table = ("--table", "scores") if kind == "sql" else ()
+    given = ("--to", kind, *table, "--dtype", "float32", "-o", "map")
+    told = run("export", fitted, *given, code=2).stderr
+    assert "--dtype is for --to onnx, torch and keras" in told
+    assert not (tmp_path / "map").exists()
+
+
 def test_keras(run, fitted):
     keras = pytest.importorskip("keras")
     run("export", fitted, "--to", "keras", "-o", "map.keras")

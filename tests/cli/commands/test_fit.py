@@ -351,6 +351,26 @@ def test_other_commands_read_many_files_as_one(lake, run, write_csv):
     assert "names many files, and this command writes one" in told
 
 
+def test_labels_of_many_files_that_are_none(lake, run):
+    second = pq.read_table(lake / "1.parquet")
+    place = second.schema.get_field_index("y")
+    options = ("evaluate", "lake", "--label", "y", "--columns", "ant,bee,cow")
+    for labels, message in (
+        ([None] + ["bee"] * (len(second) - 1), "`y` holds None.*1.parquet', row group 0"),
+        (range(len(second)), "`y` must hold labels of one type"),
+    ):
+        changed = second.set_column(place, "y", pa.array(labels))
+        pq.write_table(changed, lake / "1.parquet")
+        assert re.search(message, run(*options, code=2).stderr)
+    told = run(*options, "--skip-unlabelled", code=2).stderr
+    assert "--skip-unlabelled reads one file whole" in told
+
+
+def test_a_folder_that_is_not_there(lake, run):
+    told = run("evaluate", "lak", "--label", "y", code=2).stderr
+    assert "No such file or directory: 'lak'. Did you mean 'lake'?" in told
+
+
 def test_files_of_another_table_are_refused(lake, run):
     pq.write_table(pa.table({"id": [1], "y": ["ant"]}), lake / "2.parquet")
     told = run("compare", "lake", "--label", "y", code=2).stderr

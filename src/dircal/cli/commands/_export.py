@@ -10,6 +10,9 @@ from dircal.cli._output import check_output, name_of_output, output_file, print_
 
 __all__ = ["command"]
 
+# They compute in double precision wherever they run.
+_WITHOUT_PRECISION = ("python", "sql")
+
 
 @click.command(epilog="Example: dircal export map.json --to onnx -o map.onnx")
 @map_argument
@@ -41,6 +44,13 @@ __all__ = ["command"]
     "names or labels of the fit unless given.",
 )
 @click.option(
+    "--name",
+    "names",
+    multiple=True,
+    help="SQL: column that is added for a class, once for each, in the order of the labels. "
+    "calibrated_ and the label unless given.",
+)
+@click.option(
     "--dialect",
     type=click.Choice(["duckdb", "postgres", "spark", "bigquery"]),
     help="SQL: whose it is; that of DuckDB unless given.",
@@ -53,6 +63,7 @@ def command(
     dtype: Any,
     table: tuple[str, ...],
     columns: tuple[str, ...],
+    names: tuple[str, ...],
     dialect: Any,
     output: Path,
     force: bool,
@@ -65,12 +76,14 @@ def command(
     """
     import dircal
 
-    query = {"table": table, "columns": columns, "dialect": dialect}
+    query = {"table": table, "columns": columns, "names": names, "dialect": dialect}
     options = {name: value for name, value in query.items() if value}
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table with the scores: --table.")
     if kind != "sql" and options:
-        raise click.UsageError("--table, --column and --dialect are for --to sql only.")
+        raise click.UsageError("--table, --column, --name and --dialect are for --to sql only.")
+    if dtype is not None and kind in _WITHOUT_PRECISION:
+        raise click.UsageError("--dtype is for --to onnx, torch and keras only.")
     check_output(output, force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
     precision = {} if dtype is None else {"dtype": dtype}
