@@ -386,10 +386,12 @@ def test_what_fits_complain_about_is_on_the_page(problem):
 
 def test_folds_of_the_user(problem):
     pair = (np.arange(300), np.arange(300, 600))
-    one = Report.from_predictions(
+    page = Report.from_predictions(
         problem.y, problem.proba, cv=[pair], calibrators=TemperatureScaling(), **FAST
-    ).summary
+    )
+    one = page.summary
     assert one.data.n_scored == 300
+    assert f"300 of {len(problem.y)} rows" in page.to_html()
     after = TemperatureScaling().fit(problem.proba[:300], problem.y[:300])
     direct = metrics.log_loss(problem.y[300:], after.predict_proba(problem.proba[300:]))
     assert_allclose(one.after.measure("log_loss").value, direct, rtol=1e-9)
