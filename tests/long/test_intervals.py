@@ -6,7 +6,7 @@ from scipy.special import log_softmax, softmax
 
 from dircal import metrics
 from dircal.inference._chosen_measure import check_measure
-from dircal.inference._resampling import difference_of, draw_together, range_of
+from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
 from dircal.metrics import Predictions
 
 N, N_SETS = 1000, 2000
@@ -58,7 +58,8 @@ def draw_all(names, y, predictions, rng):
     chosen, classes = [check_measure(name) for name in names], range(predictions[0].shape[1])
     several = [Predictions.check(y, said, None, classes).hold() for said in predictions]
     values = [[measure.value(one) for measure in chosen] for one in several]
-    return values, draw_together(chosen, several, values, N_RESAMPLES, rng)
+    seed, sources = int(rng.integers(2**63)), sources_of(chosen, several)
+    return values, draw_by_source(chosen, several, values, N_RESAMPLES, seed, sources)
 
 
 CASES = [(k, accuracy, 1.0) for k, accuracy in SPREADS] + [(3, "0.6", 1.5), (10, "0.9", 1.5)]
@@ -79,7 +80,7 @@ def test_intervals_hold_the_truth(k, accuracy, slope, record):
         names = measures if seed < N_SETS_OF_ERRORS else LOSSES
         estimates, [draws] = draw_all(names, y, [said], rng)
         for name, estimate, drawn in zip(names, estimates[0], draws, strict=True):
-            found = range_of(drawn, estimate, LEVEL)
+            found = range_of(drawn.own, estimate, LEVEL)
             held[name] += found.low <= truth.get(name, np.nan) <= found.high
             estimates_held[name] += found.low <= estimate <= found.high
     kind = "calibrated" if slope == 1.0 else "logits times 1.5"
