@@ -116,6 +116,7 @@ def test_mistakes_are_found_before_anything_slow_is_loaded(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.csv").write_text("y,a,b\na,0.7,0.3\nb,0.2,0.8\n")
+    (tmp_path / "p.xls").touch()
     modules, told = loaded_by(*arguments)
     assert message in told
     assert modules == []
