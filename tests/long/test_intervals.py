@@ -140,9 +140,9 @@ def test_predictions_that_are_alike_are_told_apart_one_time_in_twenty(k, record)
         both = [
             softmax(log_truth + rng.normal(scale=0.5, size=chances.shape), axis=1) for _ in "ab"
         ]
-        _, (mine, others) = draw_all(names, y, both, rng)
-        for name, a, b in zip(names, mine, others, strict=True):
-            rejected[name] += difference_of(a, b, LEVEL).pvalue < 1 - LEVEL
+        _, drawn = draw_all(names, y, both, rng)
+        for name, first, other in zip(names, *drawn, strict=True):
+            rejected[name] += difference_of(other, first, LEVEL).pvalue < 1 - LEVEL
     for name in names:
         # Three standard errors of 1000 sets; for errors the more careful of two ways counts.
         least = 0.029 if name in LOSSES else 0.0
