@@ -175,3 +175,11 @@ def test_of_several_ways_the_most_careful_counts():
     draws = np.random.default_rng(0).normal(size=1000)
     near, far = BiasShiftedBootstrap(draws, -0.5), BiasShiftedBootstrap(draws, -3.0)
     assert two_sided([near, far], 0.0) == two_sided([near], 0.0) > two_sided([far], 0.0)
+
+
+def test_draws_that_measure_as_much_without_any_error_are_no_larger_ones():
+    """Draws without a gap: sums of |1 - factor| times the gaps, which are larger from two on."""
+    gaps = np.array([0.1, 0.2, 0.3])
+    kind = AbsoluteSumInversion(gaps, np.tile(-gaps, (100, 1)))
+    assert kind.position(0.0) == 0.5
+    assert kind.quantile(0.9) == pytest.approx(2.0 * gaps.sum(), rel=1e-5)

@@ -65,10 +65,15 @@ def two_sided(confidences: Sequence[ConfidenceDistribution], value: float) -> fl
 
 def _share_below(draws: FloatArray, value: float) -> float:
     """Share of the draws below ``value``, equal ones by half; never quite 0 or 1."""
-    slack = SAME_SUM * max(1.0, abs(value))
+    slack = _slack(value)
     below = np.mean(draws < value - slack)
     share = below + 0.5 * (1.0 - below - np.mean(draws > value + slack))
     return _as_sure_as(len(draws), float(share))
+
+
+def _slack(value: float) -> float:
+    """By how much sums may differ from ``value`` and be the same."""
+    return SAME_SUM * max(1.0, abs(value))
 
 
 def _as_sure_as(n_draws: int, share: float) -> float:
@@ -267,11 +272,12 @@ class AbsoluteSumInversion:
         if self.measured == 0.0 or self._at(0.0) >= confidence:
             return 0.0
         # The share of larger sums is a staircase, on which only halving finds a step. The sum at
-        # that step is continuous, and nearly straight.
+        # that step is continuous, and nearly straight. It starts below: equal sums are not larger.
         place = len(self.deviations) - math.ceil(len(self.deviations) * confidence - SAME_SUM)
+        larger = self.measured + _slack(self.measured)
 
         def excess(factor: float) -> float:
-            return float(np.partition(self._sums(factor), place)[place]) - self.measured
+            return float(np.partition(self._sums(factor), place)[place]) - larger
 
         high = 1.0
         while excess(high) <= 0.0:
