@@ -28,7 +28,7 @@ from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source, source_of
 from dircal.inference._null_by_signs import null_by_signs
 from dircal.inference._result import AbstractResult
-from dircal.inference._show import html_of_calibration_test, show_pvalue, show_source
+from dircal.inference._show import html_of_calibration_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
 from dircal.inference._watching import watcher_of
 from dircal.metrics import (
@@ -82,15 +82,13 @@ class CalibrationTest(AbstractResult):
     source: Source = "draws"
 
     def __repr__(self) -> str:
-        draws = len(self.null_sample)
         expected = float(self.null_sample.mean())
         low, high = np.quantile(self.null_sample, [0.025, 0.975])
-        chance = f"p-value {show_pvalue(self.pvalue, draws)}{show_source(self.source)}"
         verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
         return (
             f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
             f"calibrated model would have about {expected:.4g} (95 %: {low:.4g} to {high:.4g}); "
-            f"{chance}, {verdict}>"
+            f"p-value {show_chance(self)}, {verdict}>"
         )
 
     def _repr_html_(self) -> str:

@@ -23,7 +23,7 @@ from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
 from dircal.inference._result import AbstractResult
-from dircal.inference._show import html_of_score_test, show_pvalue, show_source
+from dircal.inference._show import html_of_score_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
 from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
@@ -92,11 +92,10 @@ class ScoreTest(AbstractResult):
             more = f" and {len(named) - 6} more" if len(named) > 6 else ""
             where = f": {', '.join(named[:6])}{more}" if named else ", no class or pair stands out"
             found = f"a map would help{where}"
-        chance = show_pvalue(self.pvalue, len(self.null_sample)) + show_source(self.source)
         return (
             f"<ScoreTest: statistic {self.statistic:.4g} on {self.n_samples:,} rows; a calibrated "
             f"model would have about {self.null_sample.mean():.4g} ({self.freedom} parameters, "
-            f"{self.family}); p-value {chance}, {found}>"
+            f"{self.family}); p-value {show_chance(self)}, {found}>"
         )
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "html_of_comparison",
     "html_of_result",
     "html_of_score_test",
+    "show_chance",
     "show_pvalue",
     "show_source",
 ]
@@ -33,6 +34,11 @@ def show_source(source: str, before: str = " ") -> str:
     return "" if source == "draws" else f"{before}from {source}"
 
 
+def show_chance(test: Any) -> str:
+    """The p-value of a test, and where its draws come from."""
+    return show_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
+
+
 def html_of_calibration_test(test: Any) -> str:
     """The verdict, the numbers, and the error among those of a calibrated model."""
     low, high = np.quantile(test.null_sample, [0.025, 0.975])
@@ -42,7 +48,7 @@ def html_of_calibration_test(test: Any) -> str:
         ("result", mark(words, not failed)),
         (test.measure, f"{test.statistic:.4g} on {test.n_samples:,} rows"),
         ("by chance", f"{test.null_sample.mean():.4g} (95 %: {low:.4g} to {high:.4g})"),
-        ("p-value", _chance(test)),
+        ("p-value", show_chance(test)),
     ]
     return card("Calibration test", facts(numbers), picture=_among(test.null_sample, test))
 
@@ -57,7 +63,7 @@ def html_of_score_test(test: Any) -> str:
         ("result", mark(words, not rejects)),
         ("statistic", f"{test.statistic:.4g} on {test.n_samples:,} rows"),
         ("by chance", f"{test.null_sample.mean():.4g} ({test.freedom} parameters, {test.family})"),
-        ("p-value", _chance(test)),
+        ("p-value", show_chance(test)),
     ]
     for name, found in (("classes that are off", where), ("pairs confused", pairs)):
         if found:
@@ -87,11 +93,6 @@ def html_of_comparison(comparison: Any) -> str:
     ).rstrip()
     note = f'<div style="opacity:0.7">{escape(told)}</div>'
     return card("Comparison of calibrators", table(["calibrator", *titles], rows), note)
-
-
-def _chance(test: Any) -> str:
-    """The p-value of a test, and where its draws come from."""
-    return show_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
 
 
 def _cell(row: Any) -> str:
