@@ -11,8 +11,11 @@ PYTHON ?= python3
 SCRIPTS := bin
 endif
 BIN := $(VENV)/$(SCRIPTS)
-INSTALL := python -m pip install --quiet --disable-pip-version-check
-PIP := $(INSTALL) --constraint constraints.txt
+# Tested versions. `make test CONSTRAINTS=constraints.in` installs the newest ones instead.
+CONSTRAINTS ?= constraints.txt
+# Install into an environment with constraints, which also apply to the tools that build the package
+# (old versions of pip read the first variable for builds, new ones the second).
+install = PIP_CONSTRAINT=$(2) PIP_BUILD_CONSTRAINT=$(2) $(1)/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 # One BLAS thread for each test worker: more only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -23,7 +26,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality scoreboard paper-uci paper-neural study networks study-networks clean
+.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality scoreboard paper-uci paper-neural study networks study-networks lock clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,12 +35,12 @@ $(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit("dircal needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Say which to use: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python$(EXE) pyproject.toml constraints.txt
-	$(BIN)/$(PIP) --editable ".[cli,report]"
+$(VENV)/.installed: $(BIN)/python$(EXE) pyproject.toml $(CONSTRAINTS)
+	$(call install,$(VENV),$(CONSTRAINTS)) --editable ".[cli,report]"
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python$(EXE) pyproject.toml constraints.txt
-	$(BIN)/$(PIP) --editable ".[dev]"
+$(VENV)/.installed-dev: $(BIN)/python$(EXE) pyproject.toml $(CONSTRAINTS)
+	$(call install,$(VENV),$(CONSTRAINTS)) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## calibrate real classifiers, show what changed, write a report
@@ -55,9 +58,9 @@ browser:  ## install Chromium for the tests of the report, where that is possibl
 test: $(VENV)/.installed-dev browser  ## run the whole suite, docs examples included
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-$(VENV)-bare/.installed: pyproject.toml constraints.txt
+$(VENV)-bare/.installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)-bare
-	$(VENV)-bare/$(SCRIPTS)/$(PIP) --editable .
+	$(call install,$(VENV)-bare,$(CONSTRAINTS)) --editable .
 	@touch $@
 
 test-bare: $(VENV)-bare/.installed  ## check that the package works without any extra
@@ -65,7 +68,7 @@ test-bare: $(VENV)-bare/.installed  ## check that the package works without any 
 
 $(VENV)-oldest/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/$(SCRIPTS)/$(INSTALL) --constraint constraints-oldest.txt --editable ".[test]"
+	$(call install,$(VENV)-oldest,constraints-oldest.txt) --editable ".[test]"
 	@touch $@
 
 # These need ONNX or PyTorch, whose old versions are too much to fetch.
@@ -109,15 +112,15 @@ EXTRAS := cli onnx parquet plots report torch
 dist:  ## build the package, check it, and try the wheel without extras and with each of them
 	rm -rf dist $(VENV)-dist $(VENV)-wheel
 	$(PYTHON) -m venv $(VENV)-dist
-	$(VENV)-dist/$(SCRIPTS)/$(INSTALL) build twine
+	$(call install,$(VENV)-dist,$(CONSTRAINTS)) build twine
 	$(VENV)-dist/$(SCRIPTS)/python -m build
 	$(VENV)-dist/$(SCRIPTS)/python -m twine check --strict dist/*
 	set -e; for extra in bare $(EXTRAS); do \
 		$(PYTHON) -m venv --clear $(VENV)-wheel; \
-		$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)$$([ $$extra = bare ] || echo "[$$extra]")"; \
+		$(call install,$(VENV)-wheel,$(CONSTRAINTS)) "$$(ls dist/*.whl)$$([ $$extra = bare ] || echo "[$$extra]")"; \
 		$(VENV)-wheel/$(SCRIPTS)/python tests/bare/check_wheel.py $$extra; \
 	done
-	$(VENV)-wheel/$(SCRIPTS)/$(PIP) "$$(ls dist/*.whl)[cli,report]"
+	$(call install,$(VENV)-wheel,$(CONSTRAINTS)) "$$(ls dist/*.whl)[cli,report]"
 	cd $(VENV)-wheel && $(SCRIPTS)/dircal demo
 
 bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to something run beside it
@@ -129,8 +132,8 @@ bench: $(VENV)/.installed-dev  ## measure speed and memory, as ratios to somethi
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/parts.py
 
-$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml constraints.txt
-	$(BIN)/$(PIP) --editable ".[experiments]"
+$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml $(CONSTRAINTS)
+	$(call install,$(VENV),$(CONSTRAINTS)) --editable ".[experiments]"
 	@touch $@ $(VENV)/.installed
 
 quality: $(VENV)/.installed-experiments  ## compare calibrators on real classifiers, ours and others
@@ -148,8 +151,8 @@ paper-neural: $(VENV)/.installed-experiments  ## the paper's experiment on netwo
 study: $(VENV)/.installed-experiments  ## the paper's open question: which networks one temperature calibrates
 	$(ONE_THREAD) $(BIN)/python -m experiments.study
 
-$(VENV)/.installed-networks: $(BIN)/python$(EXE) pyproject.toml constraints.txt
-	$(BIN)/$(PIP) --editable ".[networks]"
+$(VENV)/.installed-networks: $(BIN)/python$(EXE) pyproject.toml $(CONSTRAINTS)
+	$(call install,$(VENV),$(CONSTRAINTS)) --editable ".[networks]"
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-experiments
 
 networks: $(VENV)/.installed-networks  ## train our own networks on real pictures, fetched and checked
@@ -158,5 +161,11 @@ networks: $(VENV)/.installed-networks  ## train our own networks on real picture
 study-networks: $(VENV)/.installed-networks  ## train the small networks of the study, each with one option changed
 	$(ONE_THREAD) $(BIN)/python -m experiments.study.training
 
+lock:  ## write constraints.txt, the newest versions that fit together, for every Python and system
+	$(PYTHON) -m venv --clear $(VENV)-lock
+	$(VENV)-lock/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lock/$(SCRIPTS)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras \
+		--no-annotate --custom-compile-command "make lock" pyproject.toml constraints.in --output-file constraints.txt
+
 clean:  ## remove what the commands made
-	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel $(VENV)-scoreboard docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist
+	rm -rf $(VENV) $(VENV)-bare $(VENV)-oldest $(VENV)-dist $(VENV)-wheel $(VENV)-lock $(VENV)-scoreboard docs/_build docs/api/generated docs/guide/figures docs/gallery/figures build dist

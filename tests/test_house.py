@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
+from packaging.requirements import Requirement
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
@@ -365,6 +367,25 @@ def test_the_oldest_versions_are_those_that_are_allowed():
     assert set(pinned) - set(bounds) == {"pyparsing"}
 
 
+def test_the_lock_pins_every_dependency_to_an_allowed_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    required = [Requirement(line) for line in [*project["dependencies"], *chain(*extras)]]
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if not line.lstrip().startswith("#")]
+    for python in ("3.11", "3.12", "3.13", "3.14"):
+        here = {"python_version": python, "python_full_version": f"{python}.0"}
+        pinned = {pin.name: pin for pin in pins if not pin.marker or pin.marker.evaluate(here)}
+        for requirement in required:
+            if requirement.name != "dircal" and (
+                not requirement.marker or requirement.marker.evaluate(here)
+            ):
+                (version,) = pinned[requirement.name].specifier
+                assert version.operator == "==", requirement
+                assert requirement.specifier.contains(version.version), requirement
+        assert {"hatchling", "editables"} <= set(pinned)
+
+
 def test_the_source_distribution_brings_what_its_tests_read():
     """They run where it was unpacked; those of the experiments stay at home with them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -372,7 +393,8 @@ def test_the_source_distribution_brings_what_its_tests_read():
     included = {path.removeprefix("/") for path in sdist["include"]}
     assert all((ROOT / path).exists() for path in included)
     assert {"src", "tests", "docs", "examples", "conftest.py", "pyproject.toml"} <= included
-    assert {"Makefile", "constraints.txt", "constraints-oldest.txt"} <= included
+    assert {"Makefile", "constraints.in", "constraints.txt"} <= included
+    assert "constraints-oldest.txt" in included
     assert {".ci", ".github", ".pre-commit-config.yaml"} <= included
 
 
@@ -402,6 +424,7 @@ def test_the_conda_recipe_asks_for_the_same():
         ("README.md", {"demo", "test"}),
         ("docs/releasing.md", {"check", "dist", "test-oldest"}),
         (".github/workflows/ci.yml", {"check", "docs", "test", "test-bare", "test-oldest"}),
+        (".github/workflows/lock.yml", {"lock"}),
         (".ci/run", {"check", "docs", "test-bare", "test-oldest-quick"}),
         (".pre-commit-config.yaml", {"check"}),
     ],
