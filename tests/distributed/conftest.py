@@ -37,12 +37,15 @@ def cut():
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of two worker processes, on any ports."""
+    """A client of two worker processes, on any ports, with minutes to start."""
+    import dask
+
     from distributed import Client, LocalCluster
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with (
+            dask.config.set({"distributed.comm.timeouts.connect": "10 minutes"}),
             LocalCluster(
                 n_workers=2,
                 threads_per_worker=1,

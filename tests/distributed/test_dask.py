@@ -1,10 +1,10 @@
 """On a cluster of two processes: the map of one machine, also where a worker is lost."""
 
-import os
+import json
 import pickle
-import signal
-import threading
-import time
+import subprocess
+import sys
+from pathlib import Path
 
 import dask.dataframe as dd
 import numpy as np
@@ -112,44 +112,19 @@ def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles):
     assert looks[-1] < 8 * n_parameters**2 + 4096
 
 
-def kill(client, how_many):
-    """End some workers as the system does where memory runs out; their nannies start others."""
-    for process in list(client.run(os.getpid).values())[:how_many]:
-        os.kill(process, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(("how_many", "when"), [(1, "fold"), (2, "fold"), (1, "between")])
-def test_workers_that_are_lost_change_no_digit(
-    how_many, when, lazy, client, small_bundles, monkeypatch
-):
-    calibrator = VectorScaling()
-    undisturbed = distributed.fit(calibrator, lazy, weight="w", client=client)
-    folds, fold = [], _dask._DaskParts.fold
-
-    def disturbed(self, function):
-        folds.append(function)
-        if len(folds) == 6 and when == "between":
-            kill(client, how_many)
-        if len(folds) == 6 and when == "fold":
-            threading.Timer(0.02, kill, (client, how_many)).start()
-        return fold(self, slowly(function) if len(folds) == 6 else function)
-
-    monkeypatch.setattr(_dask._DaskParts, "fold", disturbed)
-    fitted = distributed.fit(calibrator, lazy, weight="w", client=client)
-    assert len(folds) > 6
-    assert_array_equal(fitted.coef_, undisturbed.coef_)
-    assert_array_equal(fitted.intercept_, undisturbed.intercept_)
-    client.wait_for_workers(2, timeout=60)
-
-
-def slowly(function):
-    """The same, slow enough to be killed at."""
-
-    def slow(part):
-        time.sleep(0.2)
-        return function(part)
-
-    return slow
+def test_workers_that_are_lost_change_no_digit(frame, tmp_path):
+    frame.to_parquet(tmp_path / "frame.parquet")
+    program = Path(__file__).with_name("lost_workers.py")
+    command = [sys.executable, "-W", "ignore", program, tmp_path / "frame.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [result[:3] for result in results] == [
+        [1, "fold", True],
+        [2, "fold", True],
+        [1, "between", True],
+    ]
+    assert all(n_folds > 6 for *_, n_folds in results)
 
 
 def test_a_bad_row_is_named_with_its_partition(frame, client):
