@@ -47,7 +47,7 @@ def test_threads_do_not_wait_for_each_other():
 
 
 def test_two_threads_get_the_same_value():
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=200)
     rows, found = Rows(both.wait), []
     threads = [threading.Thread(target=lambda: found.append(rows.total)) for _ in range(2)]
     for thread in threads:

@@ -57,7 +57,7 @@ def test_stopping_half_way_leaves_nothing(run, slow, tmp_path):
     assert len(names(tmp_path)) == len(there) + 4
     for process, number in zip(running, sent, strict=True):
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=600)
         if number != signal.SIGKILL:
             assert told == "Error: Stopped; nothing was written.\n"
             assert process.returncode == 2

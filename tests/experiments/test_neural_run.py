@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_goes_on(networks, tmp_path):
     command = [sys.executable, "-m", "experiments.neural", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     outcomes = tmp_path / "cache" / "outcomes" / "split"
-    limit = time.monotonic() + 120
+    limit = time.monotonic() + 1200
     while not (outcomes / "TempS.json").exists() and time.monotonic() < limit:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)

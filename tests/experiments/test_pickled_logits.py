@@ -191,7 +191,7 @@ def test_nested_tuples_are_not_hashed(key, write):
     assert path.stat().st_size < 700
     # In a process of its own, which can be ended: a hash does not listen to signals.
     command = [sys.executable, "-c", READS, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     assert "it holds a dict or a set, not only arrays" in done.stdout
 
 

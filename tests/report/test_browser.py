@@ -71,7 +71,7 @@ def visit(chromium, pages):
             java_script_enabled=scripts,
         )
         # A machine that others use as well may be slow.
-        context.set_default_timeout(120_000)
+        context.set_default_timeout(1_200_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: troubles.append(message.text))
@@ -92,7 +92,7 @@ def visit(chromium, pages):
 
 def test_a_notebook_shows_cards_and_the_report_in_a_frame(chromium, notebook, report):
     context = chromium.new_context(viewport={"width": 1000, "height": 900})
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(1_200_000)
     page = context.new_page()
     troubles = []
     page.on("console", lambda message: troubles.append(message.text))
