@@ -25,7 +25,9 @@ from dircal.tables import (
     FITTING,
     AbstractLabelledRows,
     Arguments,
+    CalibratedTable,
     LabelledScores,
+    ScoreTable,
     check_fit,
     check_option,
     check_scores,
@@ -74,8 +76,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: ArrayLike | ScoreTable,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         counts: bool = False,
@@ -84,12 +86,12 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_classes)
+        X : array or data frame of shape (n_samples, n_classes), or ScoreTable
             Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
             train the classifier. A logit of -inf masks a class, which is then not the label of the
             row. Memory-mapped arrays are read in chunks.
-        y : array of shape (n_samples,) or (n_samples, n_classes)
-            True labels: strings, integers or booleans. Or soft labels, with a column for each
+        y : array of shape (n_samples,) or (n_samples, n_classes), optional
+            True labels, except for a `ScoreTable`, which has them: strings, integers or booleans. Or soft labels, with a column for each
             column of `X`: probabilities that sum to one in each row, or counts of annotators,
             which are integers; a row then counts like so many rows as it has annotators, who are
             worth less: see `effective_annotators`.
@@ -114,7 +116,19 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             arguments=self._arguments,
             counts=counts,
         )
-        return self._fit_with_warnings(data)
+        if data.is_in_memory:
+            return self._fit_with_warnings(data)
+        if not self._fits_parts:
+            raise ValueError(
+                f"{self!r} splits rows into folds, which requires all of them in memory, and the "
+                "table is read in parts. Fit it on a sample of the rows, or choose a calibrator "
+                "such as AutoCalibrator() or DirichletCalibrator()."
+            )
+        self._fit_with_warnings(data)
+        # Whatever needs the rows later is computed now: they need not stay where they are.
+        self._complete_record()
+        self._let_go_of_rows()
+        return self
 
     def _fit_with_warnings(self, data: AbstractLabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door."""
@@ -171,20 +185,24 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
+    def predict_proba(self, X: ArrayLike | ScoreTable) -> FloatArray:
         """Calibrated probabilities.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_classes)
+        X : array or data frame of shape (n_samples, n_classes), or ScoreTable
             Scores on the scale, and with the columns, that the calibrator was fitted on.
 
         Returns
         -------
         proba : array of shape (n_samples, n_classes)
             Rows sum to one; columns follow ``classes_``. Where a logit is -inf, exactly zero.
-            Of float64, and of the library and on the device of `X`: a tensor for a tensor.
+            Of float64, and of the library and on the device of `X`: a tensor for a tensor. For a
+            `ScoreTable` a calibrated table, whose rows are computed when it is written.
         """
+        if isinstance(X, ScoreTable):
+            check_is_fitted(self)
+            return CalibratedTable(X, self)  # type: ignore[return-value]
         proba: FloatArray = same_kind(self._predict_proba(X), X)
         return proba
 

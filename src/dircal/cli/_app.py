@@ -7,7 +7,7 @@ import click
 
 from dircal import __version__
 from dircal.cli._errors import told
-from dircal.cli._nearest import did_you_mean
+from dircal._suggestions import did_you_mean
 
 __all__ = ["SUMMARIES", "app"]
 

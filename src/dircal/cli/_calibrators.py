@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import click
 
 from dircal._calibrator_names import CALIBRATOR_NAMES
-from dircal.cli._nearest import did_you_mean
+from dircal._suggestions import did_you_mean
 
 __all__ = [
     "NAMES",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dircal.cli._nearest import did_you_mean
+from dircal._suggestions import did_you_mean
 
 __all__ = ["GATE_NAMES", "Gate", "parse_gate"]
 

@@ -11,9 +11,9 @@ from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.cli._label_columns import check_label_columns, read_label_columns
-from dircal.cli._selection import columns_of_classes
+XX
 from dircal.cli._source import PredictionsFile, column_called, open_file
-from dircal.cli._unchanged import changed, unchanged
+from dircal.tables._unchanged import changed, unchanged
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
 from dircal.inference import effective_annotators

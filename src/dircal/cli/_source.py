@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dircal.cli._kinds import input_kind, names_many_files
-from dircal.cli._nearest import did_you_mean
+from dircal._suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from dircal._typing import AnyFloatArray, InputScale

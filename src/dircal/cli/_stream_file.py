@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import AnyFloatArray, LabelArray
-from dircal.cli._selection import columns_of_classes, columns_of_map
+XX
 from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.tables import label_text

@@ -1,4 +1,4 @@
-"""The one door: what users pass in, clean arrays out, or one clear error."""
+"""Tables and arrays: read, checked, and handed on as rows that can be folded."""
 
 from dircal.tables._arguments import (
     LARGEST,
@@ -11,12 +11,13 @@ from dircal.tables._arguments import (
 )
 from dircal.tables._arrays import (
     check_confidence,
-    check_fit,
-    check_predictions,
     check_probabilities,
     check_scores,
     check_values,
 )
+from dircal.tables._calibrated import CalibratedTable
+from dircal.tables._checks import check_fit, check_predictions, check_score_table
+from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording, list_names
 from dircal.tables._columns import (
     FITTING,
     MEASURING,
@@ -24,7 +25,7 @@ from dircal.tables._columns import (
     classes_of_columns,
     show,
 )
-from dircal.tables._conversion import as_array, category_order, same_kind
+from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
 from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.tables._labels import (
     as_labels,
@@ -33,6 +34,8 @@ from dircal.tables._labels import (
     observed_classes,
     plain_labels_advice,
 )
+from dircal.tables._limits import LIMITS, TableLimits
+from dircal.tables._loaded import LoadedRows, parse_whole_numbers
 from dircal.tables._names import (
     find_columns,
     label_text,
@@ -48,47 +51,50 @@ from dircal.tables._numbers import (
 )
 from dircal.tables._order import order_in_doubt, warn_of_order
 from dircal.tables._partitioned import PartitionedScores
-from dircal.tables._parts import (
-    Agreement,
-    PartSummary,
-    RawPart,
-    agree,
-    check_part,
-    common_labels,
-)
+from dircal.tables._score_table import ScoreTable, scan, scan_files
 from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
+from dircal.tables._text import TextFile
 from dircal.tables._two_classes import BINARY
+from dircal.tables._unchanged import changed, unchanged
 from dircal.tables._weights import check_weight
 
 __all__ = [
     "BINARY",
     "FITTING",
     "LARGEST",
+    "LIMITS",
     "MEASURING",
+    "PYTHON",
     "ROW_SUM_TOLERANCE",
     "AbstractLabelledRows",
-    "Agreement",
     "Arguments",
+    "CalibratedTable",
+    "ClassColumns",
     "LabelledScores",
-    "PartSummary",
+    "LoadedRows",
+    "NamedScores",
     "PartitionedScores",
-    "RawPart",
-    "agree",
+    "ScoreTable",
+    "TableColumns",
+    "TableLimits",
+    "TextFile",
+    "Wording",
     "as_array",
     "as_labels",
     "as_plain",
     "category_order",
+    "changed",
     "check_confidence",
     "check_distribution",
     "check_fit",
     "check_integer",
     "check_number",
     "check_option",
-    "check_part",
     "check_predictions",
     "check_probabilities",
     "check_random_state",
     "check_ranks",
+    "check_score_table",
     "check_scores",
     "check_soft_labels",
     "check_square",
@@ -98,17 +104,21 @@ __all__ = [
     "check_weight",
     "class_indices",
     "classes_of_columns",
-    "common_labels",
     "find_columns",
     "label_text",
     "like_labels",
+    "list_names",
     "match_exactly",
     "match_names",
     "observed_classes",
     "order_in_doubt",
+    "parse_whole_numbers",
     "plain_labels_advice",
     "refuse_soft_labels",
     "same_kind",
+    "scan",
+    "scan_files",
     "show",
+    "unchanged",
     "warn_of_order",
 ]

@@ -18,7 +18,13 @@ from dircal.tables._columns import (
     classes_of_columns,
     show,
 )
-from dircal.tables._conversion import as_array, category_order, refuse_masked, refuse_sparse
+from dircal.tables._conversion import (
+    NamedScores,
+    as_array,
+    category_order,
+    refuse_masked,
+    refuse_sparse,
+)
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.tables._lazy import refuse_lazy
@@ -34,7 +40,6 @@ from dircal.tables._numbers import (
 from dircal.tables._order import warn_of_order
 from dircal.tables._soft_labels import as_soft_labels, has_label_columns
 from dircal.tables._two_classes import (
-    BINARY,
     as_column,
     classes_of_two,
     two_columns,
@@ -45,8 +50,8 @@ __all__ = [
     "WorstSum",
     "as_matrix",
     "check_confidence",
-    "check_fit",
-    "check_predictions",
+    "check_fit_arrays",
+    "check_prediction_arrays",
     "check_probabilities",
     "check_scores",
     "check_values",
@@ -54,7 +59,7 @@ __all__ = [
 ]
 
 
-def check_fit(
+def check_fit_arrays(
     X: ArrayLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
@@ -67,7 +72,7 @@ def check_fit(
 ) -> LabelledScores:
     """Scores, labels and weights of a fit, with every column assigned to its class.
 
-    With ``arguments`` `BINARY` there are two classes, and one column may stand for both. What a
+    With binary ``arguments`` there are two classes, and one column may stand for both. What a
     classifier gave that knows its columns is not judged: its ``order_is_known``. Soft labels that
     are no whole numbers are ``counts`` of annotators where that is said.
     """
@@ -80,7 +85,7 @@ def check_fit(
     return data
 
 
-def check_predictions(
+def check_prediction_arrays(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None,
@@ -111,7 +116,7 @@ def _check_labelled(
     *,
     counts: bool = False,
 ) -> LabelledScores:
-    binary = arguments is BINARY
+    binary = arguments.is_binary
     refuse_lazy(arguments.scores, scores)
     refuse_swapped(scores, labels, arguments)
     inputs, names = as_matrix(as_column(scores) if binary else scores, arguments.scores)
@@ -159,7 +164,7 @@ def check_scores(
     arguments: Arguments = FITTING,
 ) -> tuple[npt.NDArray[Any], LabelArray]:
     """Rows to calibrate, and the label of each of their columns."""
-    inputs, names = as_matrix(as_column(X) if arguments is BINARY else X)
+    inputs, names = as_matrix(as_column(X) if arguments.is_binary else X)
     if inputs.shape[1] != n_features:
         expected = "one column for each class" if n_features > 1 else "that of the positive class"
         raise ValueError(
@@ -220,6 +225,8 @@ def check_confidence(
 
 def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
     """Numbers (n, k) without copying them, and the column names of a data frame."""
+    if isinstance(X, NamedScores):
+        return X.matrix, X.names
     refuse_lazy(name, X)
     refuse_sparse(name, X)
     names: LabelArray | None = None

@@ -30,8 +30,8 @@ class Arguments:
     """What a caller calls its scores and labels, what it is, and what to do about bad scores.
 
     ``order_fix`` says what to do about columns in another order than they are taken for, with
-    their labels at the place of ``{}``. ``row`` and ``column`` say where a number stands, by its
-    indices.
+    their labels at the place of ``{}``. ``row`` and ``column`` name the place of a number, by its
+    indices. With ``is_binary`` there are two classes, and one column may stand for both.
     """
 
     scores: str
@@ -41,6 +41,7 @@ class Arguments:
     order_fix: str = "pass `classes={}`, or give a data frame these names"
     row: Callable[[int], str] = "row {}".format
     column: Callable[[int], str] = "column {}".format
+    is_binary: bool = False
 
 
 FITTING = Arguments(

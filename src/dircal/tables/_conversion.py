@@ -1,6 +1,7 @@
 """What other libraries hold, as NumPy has it, and results as those libraries have them."""
 
 import sys
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from dircal._typing import LabelArray
 
 __all__ = [
+    "NamedScores",
     "as_array",
     "as_label_array",
     "category_order",
@@ -20,6 +22,14 @@ __all__ = [
 
 # Arrays that do not say themselves which library they are of, and those that do: the array API.
 _TORCH, _CUPY = "torch.Tensor", "cupy.ndarray"
+
+
+@dataclass(frozen=True)
+class NamedScores:
+    """Scores (n, k) and the names of their columns, None if they have none."""
+
+    matrix: npt.NDArray[Any]
+    names: LabelArray | None
 
 
 def as_array(value: Any, name: str = "array") -> npt.NDArray[Any]:

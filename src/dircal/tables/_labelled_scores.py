@@ -27,6 +27,8 @@ class AbstractLabelledRows(ABC):
     column_classes: LabelArray
     feature_names: LabelArray | None
     n_features: int
+    is_in_memory = True
+    """Whether the rows are one array, and not parts that are read in every pass."""
 
     @property
     @abstractmethod

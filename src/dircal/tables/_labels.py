@@ -12,7 +12,6 @@ from sklearn.utils.validation import column_or_1d
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import as_array, as_label_array, refuse_masked
-from dircal.tables._two_classes import BINARY
 
 __all__ = [
     "SEVERAL_LABELS",
@@ -66,7 +65,7 @@ def refuse_swapped(scores: ArrayLike, labels: ArrayLike, arguments: Arguments) -
     """Raise where labels were passed as the scores, and the scores as the labels."""
     first, second = _shape(scores), _shape(labels)
     if len(first) < 2 and len(second) == 2 and second[1] > 1:
-        if second[1] == 2 and arguments.caller == BINARY.caller and _are_fractions(scores):
+        if second[1] == 2 and arguments.is_binary and _are_fractions(scores):
             return
         raise ValueError(
             f"`{arguments.scores}` has shape {first} and `{arguments.labels}` has shape "

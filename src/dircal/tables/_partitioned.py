@@ -45,6 +45,7 @@ class PartitionedScores(AbstractLabelledRows):
     dtype: np.dtype[Any]
     is_weighted: bool
     change: _Change | None = None
+    is_in_memory = False
 
     @classmethod
     def of(cls, parts: AbstractParts, agreed: Agreement) -> "PartitionedScores":

@@ -1,6 +1,6 @@
 """The door for a table in parts: each is checked by itself, and then they have to agree."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from dircal.tables._columns import Arguments, classes_of_columns, show
 from dircal.tables._conversion import category_order
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes
-from dircal.tables._two_classes import BINARY, classes_of_two, two_columns
+from dircal.tables._two_classes import classes_of_two, two_columns
 from dircal.tables._weights import as_weight, check_total_weight
 
 __all__ = ["Agreement", "PartSummary", "RawPart", "agree", "check_part", "common_labels"]
@@ -29,6 +29,7 @@ class RawPart:
     labels: LabelArray
     weight: FloatArray | None
     categories: LabelArray | None
+    place: Callable[[int], str]
 
     @classmethod
     def of(
@@ -46,6 +47,7 @@ class RawPart:
             as_labels(labels, len(inputs), arguments),
             None if weight is None else as_weight(weight, len(inputs), arguments.row),
             category_order(labels),
+            arguments.row,
         )
 
     @property
@@ -139,7 +141,7 @@ def agree(
     observed = common_labels(of_parts, arguments)
     names, n_features = full[0].names, full[0].n_columns
     told = _common_categories(full)
-    if arguments is BINARY:
+    if arguments.is_binary:
         column_classes = classes_of_two(observed, classes, names, n_features, told)
     else:
         column_classes = classes_of_columns(observed, classes, names, n_features, arguments, told)

@@ -15,7 +15,7 @@ from dircal.tables._conversion import as_array, as_label_array, refuse_masked, r
 from dircal.tables._labels import SEVERAL_LABELS
 from dircal.tables._names import match_names
 from dircal.tables._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
-from dircal.tables._two_classes import BINARY, classes_of_two
+from dircal.tables._two_classes import classes_of_two
 
 __all__ = [
     "SoftLabels",
@@ -66,7 +66,7 @@ class SoftLabels:
         if classes is not None:
             # What the user says; names of columns need not be labels then.
             observed = observed[:0]
-        if arguments is BINARY:
+        if arguments.is_binary:
             column_classes = classes_of_two(observed, classes, names, n_columns)
         else:
             column_classes = classes_of_columns(observed, classes, names, n_columns, arguments)

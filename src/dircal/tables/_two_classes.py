@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import FITTING, classes_of_columns, show
-from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
+from dircal.tables._conversion import NamedScores, as_array, refuse_masked, refuse_sparse
 from dircal.tables._names import label_text
 
 __all__ = ["BINARY", "as_column", "classes_of_two", "match_one", "two_columns"]
 
-BINARY = replace(FITTING, caller="a binary calibrator")
+BINARY = replace(FITTING, caller="a binary calibrator", is_binary=True)
 
 # Probabilities may exceed one by this much, as rounded ones do; they are then taken as one.
 _EXCESS = 1e-4
@@ -23,6 +23,8 @@ _EXCESS = 1e-4
 
 def as_column(X: ArrayLike) -> ArrayLike:
     """A series, or numbers (n,), as one column; anything else as it is."""
+    if isinstance(X, NamedScores):
+        return X
     if nw.dependencies.is_into_series(X):
         series = nw.from_native(X, series_only=True)
         named = isinstance(series.name, str) and series.name != ""

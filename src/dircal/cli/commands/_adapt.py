@@ -111,7 +111,7 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
 
 
 def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
-    from dircal.cli._selection import columns_of_map
+    XX
     from dircal.cli._source import numbers_of, open_file
 
     with open_file(source) as table:

@@ -51,7 +51,7 @@ def command(
     columns stay as they are. Files of any size are read and written in chunks.
     """
     import dircal
-    from dircal.cli._unchanged import unchanged
+    from dircal.tables._unchanged import unchanged
 
     if not is_stdout(output) and kind_of(output) != input_kind(source.path):
         raise ValueError(
@@ -73,9 +73,9 @@ def _calibrate(
 ) -> tuple[int, list[str], dict[str, str]]:
     """Write the calibrated file; gives how many rows, the names of the columns, and the marks."""
     from dircal._progress import Progress
-    from dircal.cli._selection import columns_of_map
+    XX
     from dircal.cli._source import open_file
-    from dircal.cli._unchanged import changed
+    from dircal.tables._unchanged import changed
     from dircal.cli.tables import Change
     from dircal.io import to_bytes
 
@@ -164,7 +164,7 @@ def _nearly_equal(first: Any, second: Any) -> bool:
 
 def _scores_beside(table: "AbstractTable", columns: list[int], calibrator: Any) -> list[int] | None:
     """Columns of the file that the map would read by itself, if others were chosen."""
-    from dircal.cli._selection import columns_of_map
+    XX
 
     if table.score_columns is not None:
         return None

@@ -106,9 +106,9 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
     import numpy as np
 
     from dircal.cli._predictions_file import labels_of_column
-    from dircal.cli._selection import columns_of_classes, columns_of_map
+    XX
     from dircal.cli._source import column_called, numbers_of, open_file
-    from dircal.cli._unchanged import unchanged
+    from dircal.tables._unchanged import unchanged
 
     with unchanged(source.path), open_file(source) as table:
         aside = [column_called(table, source.label, "--label")] if source.label else []

@@ -14,14 +14,12 @@ from dircal._core.data.parts import (
     bundle_by_bytes,
     fold_bundle,
 )
-from dircal.distributed._door import CheckedPart, Door
-from dircal.distributed._loaders import Loader
-from dircal.tables import Agreement, PartSummary
+from dircal.tables._batches import AbstractBatch
+from dircal.tables._part_reader import CheckedPart, PartReader
+from dircal.tables._parts import Agreement, PartSummary
 
-__all__ = ["LocalTable"]
+__all__ = ["LocalStore"]
 
-# Scores up to this size stay in memory; beyond it every pass reads the parts again.
-_CACHE_BYTES = 256 * 2**20
 # Each thread holds a part: more of them would take more memory than they save time.
 _MOST_THREADS = 4
 
@@ -30,28 +28,32 @@ _T = TypeVar("_T")
 
 
 @dataclass
-class LocalTable:
+class LocalStore:
     """A table in parts that this process reads.
 
-    ``tell`` hears of every part that was folded or checked, with the number of its rows.
+    ``on_rows`` hears of every part that was folded or checked, with the number of its rows.
     """
 
-    loaders: Sequence[Loader]
-    door: Door
+    batches: Sequence[AbstractBatch]
+    reader: PartReader
+    memory_bytes: int
     n_threads: int = field(default_factory=lambda: min(_MOST_THREADS, os.cpu_count() or 1))
-    tell: Callable[[int], None] | None = None
+    on_rows: Callable[[int], None] | None = None
     _kept: dict[int, CheckedPart] = field(default_factory=dict, repr=False)
 
     def survey(self) -> list[PartSummary]:
         """What there is to know of each part, in one pass."""
-        return list(self.map(self._check, range(len(self.loaders))))
+        return list(self.map(self._check, range(len(self.batches))))
 
     def _check(self, i: int) -> PartSummary:
-        checked = self.door.check(self.loaders[i])
-        if sum(each.summary.n_bytes for each in [*self._kept.values(), checked]) <= _CACHE_BYTES:
+        checked = self.reader.check(self.batches[i])
+        if (
+            sum(each.summary.n_bytes for each in [*self._kept.values(), checked])
+            <= self.memory_bytes
+        ):
             self._kept[i] = checked
-        if self.tell is not None:
-            self.tell(checked.summary.n_rows)
+        if self.on_rows is not None:
+            self.on_rows(checked.summary.n_rows)
         return checked.summary
 
     def parts(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> AbstractParts:
@@ -62,11 +64,11 @@ class LocalTable:
         """A part as it was checked."""
         if i in self._kept:
             return self._kept[i].raw
-        loader = self.loaders[i]
-        raw = self.door.read(loader(self.door.columns), self.door.arguments)
+        batch = self.batches[i]
+        raw = self.reader.read(batch)
         if raw is None or len(raw.inputs) != n_rows:
             raise ValueError(
-                f"{loader.name} has changed since it was checked: it had {n_rows:,} rows then. "
+                f"{batch.name} has changed since it was checked: it had {n_rows:,} rows then. "
                 "Fit again when nobody writes to it."
             )
         return raw
@@ -90,13 +92,13 @@ class LocalTable:
 
 class _LocalParts(AbstractParts):
     def __init__(
-        self, table: LocalTable, agreed: Agreement, summaries: Sequence[PartSummary]
+        self, table: LocalStore, agreed: Agreement, summaries: Sequence[PartSummary]
     ) -> None:
         self._table, self._agreed, self._summaries = table, agreed, summaries
         self._firsts = [0, *accumulate(each.n_rows for each in summaries)]
         self._bundles = bundle_by_bytes([each.n_bytes for each in summaries])
         self._kept: dict[int, Part] | None = None
-        if sum(each.n_bytes for each in summaries) <= _CACHE_BYTES:
+        if sum(each.n_bytes for each in summaries) <= table.memory_bytes:
             self._kept = {}
         else:
             table.let_go()
@@ -112,16 +114,16 @@ class _LocalParts(AbstractParts):
             if self._summaries[i].n_rows == 0:
                 continue
             yield self._part(i)
-            if self._table.tell is not None:
-                self._table.tell(self._summaries[i].n_rows)
+            if self._table.on_rows is not None:
+                self._table.on_rows(self._summaries[i].n_rows)
 
     def _part(self, i: int) -> Part:
         kept = self._kept
         if kept is not None and i in kept:
             return kept[i]
         raw = self._table.load(i, self._summaries[i].n_rows)
-        place, first = self._table.loaders[i].place, self._firsts[i]
-        part = self._table.door.part(raw, place, self._agreed, first, keeps=kept is not None)
+        first = self._firsts[i]
+        part = self._table.reader.part(raw, self._agreed, first, keeps=kept is not None)
         if kept is not None:
             kept[i] = part
         return part

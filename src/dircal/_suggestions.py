@@ -1,4 +1,4 @@
-"""Whoever mistypes a name is told the nearest one there is."""
+"""Suggestions for mistyped names."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ __all__ = ["did_you_mean"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest of the known names; nothing where none is near."""
+    """Return a sentence with the most similar known name; empty if none is similar."""
     import difflib
 
     by_lower = {one.lower(): one for one in known}

@@ -22,12 +22,12 @@ from dircal._core.data.parts import (
     fold_bundle,
 )
 from dircal._threads import limited_blas
-from dircal.distributed._door import CheckedPart, Door
-from dircal.distributed._loaders import Loader
-from dircal.distributed._memory import reused_memory
-from dircal.tables import Agreement, PartSummary
+from dircal.tables._batches import AbstractBatch
+from dircal.tables._memory import reused_memory
+from dircal.tables._part_reader import CheckedPart, PartReader
+from dircal.tables._parts import Agreement, PartSummary
 
-__all__ = ["DaskTable"]
+__all__ = ["DaskStore"]
 
 # How often a task may fail, as reading from a store does at times, before the fit does.
 _RETRIES = 3
@@ -39,30 +39,30 @@ _T = TypeVar("_T")
 
 
 @dataclass
-class DaskTable:
+class DaskStore:
     """A table in parts that workers read.
 
-    ``delayed`` are the partitions of a frame, None where workers call the loaders. ``tell`` hears
-    of every fold, with the number of rows.
+    ``delayed`` are the partitions of a frame, None if workers read the batches. ``on_rows`` is
+    called at every fold, with the number of rows.
     """
 
     client: Any
-    loaders: Sequence[Loader]
-    door: Door
+    batches: Sequence[AbstractBatch]
+    reader: PartReader
     delayed: Sequence[Any] | None = None
-    tell: Callable[[int], None] | None = None
+    on_rows: Callable[[int], None] | None = None
     _checked: list[Any] = field(default_factory=list, repr=False)
 
     def survey(self) -> list[PartSummary]:
         """What there is to know of each part, in one pass; the parts stay with the workers."""
         options = {"pure": False, "retries": _RETRIES}
         if self.delayed is None:
-            self._checked = self.client.map(self.door.check, self.loaders, **options)
+            self._checked = self.client.map(self.reader.check, self.batches, **options)
         else:
             from dask.delayed import delayed
 
-            check = delayed(self.door.check, pure=False)
-            pairs = zip(self.loaders, self.delayed, strict=True)
+            check = delayed(self.reader.check, pure=False)
+            pairs = zip(self.batches, self.delayed, strict=True)
             asked = [check(*pair) for pair in pairs]
             self._checked = self.client.compute(asked, retries=_RETRIES)
         summaries: list[PartSummary] = self.client.gather(
@@ -77,7 +77,7 @@ class DaskTable:
         keeps = _KEPT_COPIES * sum(sizes) <= _MEMORY_SHARE * self._memory()
         bundles = [
             self.client.submit(
-                partial(_bundle, self.door, agreed, keeps),
+                partial(_bundle, self.reader, agreed, keeps),
                 firsts[some.start : some.stop],
                 self._checked[some.start : some.stop],
                 pure=False,
@@ -87,7 +87,7 @@ class DaskTable:
         ]
         # The bundles hold what they need; how to make them again is known to the scheduler.
         self._checked = []
-        return _DaskParts(self.client, bundles, agreed.n_rows, self.tell)
+        return _DaskParts(self.client, bundles, agreed.n_rows, self.on_rows)
 
     def _memory(self) -> float:
         """Memory of all workers, in bytes."""
@@ -109,9 +109,9 @@ class _Bundle:
 
 class _DaskParts(AbstractParts):
     def __init__(
-        self, client: Any, bundles: list[Any], n_rows: int, tell: Callable[[int], None] | None
+        self, client: Any, bundles: list[Any], n_rows: int, on_rows: Callable[[int], None] | None
     ) -> None:
-        self._client, self._bundles, self._n_rows, self._tell = client, bundles, n_rows, tell
+        self._client, self._bundles, self._n_rows, self._on_rows = client, bundles, n_rows, on_rows
 
     def fold(self, function: Callable[[Part], _T | None]) -> _T:
         send = partial(_fold, function)
@@ -120,16 +120,20 @@ class _DaskParts(AbstractParts):
             groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
             futures = self._client.map(_add, groups, pure=False, retries=_RETRIES)
         results: list[_T | None] = self._client.gather(futures)
-        if self._tell is not None:
-            self._tell(self._n_rows)
+        if self._on_rows is not None:
+            self._on_rows(self._n_rows)
         return add_up_tree(results)
 
 
 def _bundle(
-    door: Door, agreed: Agreement, keeps: bool, firsts: list[int], checked: list[CheckedPart]
+    reader: PartReader,
+    agreed: Agreement,
+    keeps: bool,
+    firsts: list[int],
+    checked: list[CheckedPart],
 ) -> _Bundle:
     parts = [
-        door.part(each.raw, each.place, agreed, first, keeps=keeps)
+        reader.part(each.raw, agreed, first, keeps=keeps)
         for first, each in zip(firsts, checked, strict=True)
         if each.raw is not None
     ]

@@ -1,0 +1,348 @@
+"""Batches: the rows of a table that are read together, wherever they lie."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from dircal.tables._array_files import ArrayFile
+from dircal.tables._conversion import NamedScores, as_array
+from dircal.tables._text import DELIMITERS, TextFile, TextRows
+
+__all__ = [
+    "AbstractBatch",
+    "ArrayBatch",
+    "BatchRows",
+    "DelayedBatch",
+    "FrameBatch",
+    "RowGroup",
+    "TextBatch",
+    "arrow_errors",
+    "file_kind",
+    "files_of",
+    "row_groups",
+]
+
+_PARQUET = (".parquet", ".pq")
+_ARRAYS = (".npy", ".npz")
+_WILD = "*?["
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """Some columns of a batch: the scores as a frame or a matrix, others by name."""
+
+    scores: Any
+    others: dict[str, Any]
+    n_rows: int
+    place: Callable[[int], str]
+
+
+class AbstractBatch(ABC):
+    """Rows that are read together. A batch can be sent to another process.
+
+    ``has_text_labels`` tells whether labels are strings because nothing else can be, as in CSV.
+    """
+
+    has_text_labels = False
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a message calls the batch."""
+
+    @abstractmethod
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        """Read these columns."""
+
+    def place(self, row: int) -> str:
+        """Name a row in a message, by its number in the batch."""
+        return f"row {row} of {self.name}"
+
+    def numbers(self, name: str) -> npt.NDArray[Any]:
+        """Read a column of numbers."""
+        return as_array(self.read((), (name,)).others[name])
+
+    @abstractmethod
+    def n_bytes(self, n_scores: int) -> int:
+        """Bytes of memory that this many columns of scores need while they are used."""
+
+
+@dataclass(frozen=True)
+class FrameBatch(AbstractBatch):
+    """A data frame in memory; ``number`` is None if it is the whole table."""
+
+    frame: Any
+    number: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "the table" if self.number is None else f"part {self.number}"
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        return frame_rows(self.frame, scores, others, self.name, self.place)
+
+    def place(self, row: int) -> str:
+        return f"row {row}" if self.number is None else f"row {row} of {self.name}"
+
+    def n_bytes(self, n_scores: int) -> int:
+        return 8 * n_scores * len(nw.from_native(self.frame, eager_only=True))
+
+
+@dataclass(frozen=True)
+class DelayedBatch(AbstractBatch):
+    """A partition of a Dask data frame."""
+
+    delayed: Any
+    number: int
+
+    @property
+    def name(self) -> str:
+        return f"partition {self.number}"
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        frame = self.delayed.compute(scheduler="synchronous")
+        return self.of_frame(frame, scores, others)
+
+    def of_frame(self, frame: Any, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        """Take the columns of the frame that the partition is."""
+        return frame_rows(frame, scores, others, self.name, self.place)
+
+    def n_bytes(self, n_scores: int) -> int:
+        # Not known before the partition is computed.
+        del n_scores
+        return 0
+
+
+@dataclass(frozen=True)
+class RowGroup(AbstractBatch):
+    """A row group of a Parquet file, which begins at row ``first`` of the file."""
+
+    path: str
+    group: int
+    first: int
+    n_rows: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.path!r}, row group {self.group}"
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        import pyarrow.parquet as pq
+
+        names = [*scores, *others]
+        with arrow_errors(self.path), pq.ParquetFile(self.path, memory_map=True) as file:
+            _require_columns(names, file.schema_arrow.names, repr(self.path))
+            table = file.read_row_group(
+                self.group, columns=list(dict.fromkeys(names)), use_threads=False
+            )
+        return frame_rows(table, scores, others, repr(self.path), self.place)
+
+    def place(self, row: int) -> str:
+        return f"row {self.first + row} of {self.path!r}"
+
+    def n_bytes(self, n_scores: int) -> int:
+        return 8 * n_scores * self.n_rows
+
+
+class TextBatch(AbstractBatch):
+    """A text file, which is read once and stays in memory as text."""
+
+    has_text_labels = True
+
+    def __init__(self, file: TextFile) -> None:
+        self.file = file
+        self._rows: TextRows | None = None
+
+    @property
+    def name(self) -> str:
+        return repr(str(self.file.path))
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        _require_columns([*scores, *others], self.file.names, self.name)
+        rows = self._text
+        names = np.array([*scores], dtype=object)
+        matrix = NamedScores(rows.numbers(scores), names)
+        texts = {name: rows.texts(name) for name in others}
+        return BatchRows(matrix, texts, len(rows), rows.place)
+
+    def numbers(self, name: str) -> npt.NDArray[Any]:
+        return self._text.numbers([name])[:, 0]
+
+    @property
+    def _text(self) -> TextRows:
+        if self._rows is None:
+            self._rows = self.file.read()
+        return self._rows
+
+    def n_bytes(self, n_scores: int) -> int:
+        # Text takes longer to read than memory is worth: it is always kept.
+        del n_scores
+        return 0
+
+
+@dataclass(frozen=True)
+class ArrayBatch(AbstractBatch):
+    """An array of scores, whose columns are called by their numbers, and other arrays."""
+
+    file: ArrayFile
+
+    @property
+    def name(self) -> str:
+        return repr(str(self.file.path))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.file.n_rows
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+        matrix = self.file.read(self.file.scores) if scores else None
+        if matrix is not None and [*scores] != [str(i) for i in range(self.file.n_scores)]:
+            matrix = matrix[:, [int(name) for name in scores]]
+        arrays = {name: self.file.read(name) for name in others}
+        return BatchRows(matrix, arrays, self.file.n_rows, "row {}".format)
+
+    def n_bytes(self, n_scores: int) -> int:
+        # Mapped, or read whole.
+        del n_scores
+        return 0
+
+
+def frame_rows(
+    frame: Any,
+    scores: Sequence[str],
+    others: Sequence[str],
+    where: str,
+    place: Callable[[int], str],
+) -> BatchRows:
+    """Take columns of a data frame of any library."""
+    table = nw.from_native(frame, eager_only=True)
+    _require_columns([*scores, *others], table.columns, where)
+    columns = {name: _plain_column(table[name]) for name in others}
+    part = table.select(*scores).to_native() if scores else None
+    return BatchRows(part, columns, len(table), place)
+
+
+def _require_columns(wanted: Sequence[str], names: Sequence[str], where: str) -> None:
+    """Raise unless a batch has all columns that the first one has."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ValueError(
+            f"{where} has no column called {missing[0]!r}. Its columns: "
+            f"{', '.join(map(repr, names[:12]))}."
+        )
+
+
+def _plain_column(series: Any) -> Any:
+    """Return a column as validation takes it; Arrow's own as NumPy's."""
+    native = series.to_native()
+    if type(native).__module__.partition(".")[0] != "pyarrow":
+        return native
+    native = native.combine_chunks()
+    if str(native.type) in ("string", "large_string") and native.null_count == 0:
+        # Rows of one label then share one object, whose hash is known.
+        native = native.dictionary_encode()
+    if not hasattr(native, "dictionary"):
+        return native.to_numpy(zero_copy_only=False)
+    if native.null_count > 0:
+        return native.dictionary_decode().to_numpy(zero_copy_only=False)
+    return native.dictionary.to_numpy(zero_copy_only=False)[native.indices.to_numpy()]
+
+
+@contextmanager
+def arrow_errors(path: str | Path) -> Iterator[None]:
+    """Turn the errors of pyarrow about the content of a file into one that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | MemoryError):
+            raise
+        raise ValueError(
+            f"{str(path)!r} cannot be read as Parquet ({str(error).partition(chr(10))[0][:200]}). "
+            "Check that it is the right file, and whole."
+        ) from error
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path has wildcards, and no file is called so."""
+    return any(sign in str(path) for sign in _WILD) and not path.exists()
+
+
+def file_kind(path: Path) -> str:
+    """Return the ending that tells the type of a file, with that of its compression."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in DELIMITERS:
+        return "".join(endings[-2:])
+    if endings and endings[-1] in (*DELIMITERS, *_PARQUET, *_ARRAYS):
+        return ".parquet" if endings[-1] == ".pq" else endings[-1]
+    known = ", ".join([*DELIMITERS, ".csv.gz", *_PARQUET, *_ARRAYS])
+    raise ValueError(
+        f"{str(path)!r} has no ending of a known type. Files of predictions end in {known}."
+    )
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that a path names: one, those of a folder, or those of a pattern."""
+    if path.is_dir():
+        found = sorted(one for one in path.rglob("*") if one.is_file() and _is_table(one))
+    elif is_pattern(path):
+        anchor = path.anchor
+        matches = Path(anchor or ".").glob(str(path).removeprefix(anchor))
+        found = sorted(one for one in matches if one.is_file())
+    else:
+        if path.exists() and not path.is_file():
+            raise OSError(f"{str(path)!r} is not a file, but a pipe or a device.")
+        return [path]
+    kinds = sorted({file_kind(one) for one in found})
+    if not found or len(kinds) > 1 or kinds[0] in _ARRAYS:
+        what = "no files of predictions" if not found else f"files of the types {', '.join(kinds)}"
+        raise (ValueError if found else FileNotFoundError)(
+            f"{str(path)!r} contains {what}. Pass a folder or a pattern of CSV or Parquet files of "
+            "one table."
+        )
+    return found
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower()
+    return name.endswith((*_PARQUET, *DELIMITERS, *(f"{one}.gz" for one in DELIMITERS)))
+
+
+def row_groups(files: Sequence[str | os.PathLike[str]]) -> tuple[list[RowGroup], tuple[str, ...]]:
+    """Return the row groups of Parquet files, and the names of the columns of the first."""
+    if find_spec("pyarrow") is None:
+        raise ModuleNotFoundError(
+            "Parquet files need pyarrow, which is not installed. Install the extra: "
+            "pip install 'dircal[cli]'"
+        )
+    import pyarrow.parquet as pq
+
+    groups: list[RowGroup] = []
+    names: tuple[str, ...] = ()
+    for file in map(str, files):
+        with arrow_errors(file):
+            metadata, schema = pq.read_metadata(file), pq.read_schema(file)
+        names = names or tuple(schema.names)
+        if set(schema.names) != set(names):
+            odd = sorted(set(schema.names) ^ set(names))
+            raise ValueError(
+                f"{file!r} has other columns than {str(files[0])!r}: {odd[0]!r} is in only one of "
+                "them. Pass the files of one table."
+            )
+        first = 0
+        for i in range(metadata.num_row_groups):
+            n_rows = metadata.row_group(i).num_rows
+            groups.append(RowGroup(file, i, first, n_rows))
+            first += n_rows
+    return groups, names

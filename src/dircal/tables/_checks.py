@@ -1,0 +1,187 @@
+"""Check rows with labels, whether they are arrays or a table."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dircal._typing import AnyFloatArray, ArrayLike, InputScale
+from dircal.exceptions import DircalWarning, warn
+from dircal.tables._arrays import check_fit_arrays, check_prediction_arrays
+from dircal.tables._batches import AbstractBatch, DelayedBatch
+from dircal.tables._columns import MEASURING, Arguments
+from dircal.tables._dask_parts import DaskStore
+from dircal.tables._labelled_scores import AbstractLabelledRows
+from dircal.tables._local_parts import LocalStore
+from dircal.tables._numbers import ROW_SUM_TOLERANCE
+from dircal.tables._part_reader import PartReader
+from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._parts import agree
+from dircal.tables._score_table import ScoreTable
+
+__all__ = ["check_fit", "check_predictions", "check_score_table"]
+
+
+def check_fit(
+    X: ArrayLike | ScoreTable,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    *,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+    order_is_known: bool = False,
+    counts: bool = False,
+) -> AbstractLabelledRows:
+    """Check the scores, labels and weights of a fit, and assign every column to its class.
+
+    With binary ``arguments`` there are two classes, and one column may stand for both. If a
+    classifier knows the columns of its scores, their ``order_is_known``. Soft labels that are not
+    integers are ``counts`` of annotators if the caller declares it.
+    """
+    if isinstance(X, ScoreTable):
+        _refuse_arrays(X, y, sample_weight, arguments)
+        return check_score_table(
+            X, classes, input_scale, arguments, order_is_known=order_is_known, counts=counts
+        )
+    return check_fit_arrays(
+        X,
+        y,
+        sample_weight,
+        classes=classes,
+        input_scale=input_scale,
+        arguments=arguments,
+        order_is_known=order_is_known,
+        counts=counts,
+    )
+
+
+def check_score_table(
+    table: ScoreTable,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+    *,
+    order_is_known: bool = False,
+    counts: bool = False,
+) -> AbstractLabelledRows:
+    """Check the rows of a table; ``classes`` are the labels of its columns if they are known."""
+    if table.label is None and table.label_columns is None:
+        words = table.columns.words
+        raise ValueError(
+            f"{words.label} is missing: {table.where} has no column with labels. Pass its name."
+        )
+    if not table.is_in_memory:
+        return _check_parts(table, classes, input_scale, arguments, order_is_known=order_is_known)
+    rows = table.loaded
+    if input_scale == "logit":
+        warn_if_probabilities(rows.scores, table)
+    chosen = rows.classes.tolist() if classes is None else classes
+    return check_fit_arrays(
+        rows.named_scores,
+        rows.labels,
+        rows.weight,
+        classes=chosen,
+        input_scale=input_scale,
+        arguments=table.arguments(arguments, rows.place),
+        order_is_known=order_is_known,
+        counts=counts,
+    )
+
+
+def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable) -> None:
+    """Warn if scores that are read as logits look like probabilities."""
+    within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
+    if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
+        warn(
+            f"{table.where} is read as logits, but its rows look like probabilities: they lie "
+            f"between 0 and 1 and sum to one. Leave out {table.columns.words.scale} if they are.",
+            DircalWarning,
+        )
+
+
+def _check_parts(
+    table: ScoreTable,
+    classes: Iterable[Any] | None,
+    input_scale: InputScale,
+    arguments: Arguments,
+    *,
+    order_is_known: bool,
+) -> PartitionedScores:
+    """Check the rows of a table in parts, in one pass and a look at some of them."""
+    if table.label_columns is not None or table.group is not None:
+        raise ValueError(
+            f"{table.where} is read in parts, where soft labels and groups are not supported. "
+            "Pass a table that fits into memory."
+        )
+    names, of_columns = table.score_columns
+    if classes is None and of_columns is not None:
+        classes = of_columns.tolist()
+    assert table.label is not None
+    arguments = replace(arguments, labels=table.label)
+    reader = PartReader(
+        tuple(names), table.label, table.weight, table.skip_unlabelled, input_scale, arguments
+    )
+    store = _store(table, reader)
+    summaries = store.survey()
+    agreed = agree(summaries, classes, arguments)
+    data = PartitionedScores.of(store.parts(agreed, summaries), agreed)
+    data.judge(input_scale, arguments, order_is_known=order_is_known)
+    return data
+
+
+def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
+    """Where the parts are read and kept."""
+    delayed = None
+    batches: list[AbstractBatch] = list(table.batches)
+    if table.dask_frame is not None:
+        delayed = table.dask_frame[reader.columns].to_delayed()
+        batches = [
+            DelayedBatch(None if table.client is not None else part, i)
+            for i, part in enumerate(delayed)
+        ]
+    if table.client is not None:
+        return DaskStore(table.client, batches, reader, delayed, table.on_rows)
+    return LocalStore(batches, reader, table.limits.memory_bytes, on_rows=table.on_rows)
+
+
+def check_predictions(
+    y_true: ArrayLike | ScoreTable,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    classes: Iterable[Any] | None,
+    *,
+    name: str = "y_prob",
+    input_scale: InputScale = "probability",
+    from_a_map: bool = False,
+) -> AbstractLabelledRows:
+    """Check probabilities, or logits, to be measured, their true labels and weights.
+
+    What comes ``from_a_map`` is accepted as is: its columns have been checked before.
+    """
+    if isinstance(y_true, ScoreTable):
+        return check_score_table(y_true, classes, input_scale, MEASURING, order_is_known=from_a_map)
+    return check_prediction_arrays(
+        y_true,
+        y_prob,
+        sample_weight,
+        classes,
+        name=name,
+        input_scale=input_scale,
+        from_a_map=from_a_map,
+    )
+
+
+def _refuse_arrays(
+    table: ScoreTable, y: object, sample_weight: object, arguments: Arguments
+) -> None:
+    for name, value, role in (
+        (arguments.labels, y, "label"),
+        ("sample_weight", sample_weight, "weight"),
+    ):
+        if value is not None:
+            raise ValueError(
+                f"`{name}` is given, but `{arguments.scores}` is a table, {table.where}. Name the "
+                f"column of the table: scan(..., {role}=...)."
+            )

@@ -1,0 +1,37 @@
+"""Numbers that decide how tables are read, with their sources."""
+
+from dataclasses import dataclass
+
+__all__ = ["LIMITS", "TableLimits"]
+
+
+@dataclass(frozen=True)
+class TableLimits:
+    """Sizes by which tables are read.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        Scores up to this size are kept in memory. Beyond it, every pass reads the table again.
+    block_bytes : int
+        Bytes of a text file that are read at a time where it is not kept.
+    block_cells : int
+        Cells that are read at a time from files of arrays and Parquet.
+    text_length : int
+        Characters of the longest label or name: every label of an array takes as much as the
+        longest.
+    record_length : int
+        A line of this many characters is not part of a table.
+    judged_rows : int
+        Rows that decide whether the columns are in doubt.
+    """
+
+    memory_bytes: int = 256 * 2**20
+    block_bytes: int = 8 * 2**20
+    block_cells: int = 2**20
+    text_length: int = 10_000
+    record_length: int = 2**24
+    judged_rows: int = 2**16
+
+
+LIMITS = TableLimits()

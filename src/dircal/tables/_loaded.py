@@ -1,0 +1,306 @@
+"""The rows of a table, loaded into memory."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dircal._progress import Progress
+from dircal._typing import FloatArray, LabelArray
+from dircal.exceptions import DircalWarning, warn
+from dircal.tables._array_files import ArrayFile, read_label_file
+from dircal.tables._arrays import as_matrix
+from dircal.tables._batches import BatchRows
+from dircal.tables._column_choice import ClassColumns
+from dircal.tables._columns import FITTING
+from dircal.tables._conversion import NamedScores, as_array
+from dircal.tables._labels import as_labels
+from dircal.tables._parts import common_labels
+from dircal.tables._unchanged import changed, unchanged
+
+if TYPE_CHECKING:
+    from dircal.tables._score_table import ScoreTable
+
+__all__ = ["LoadedRows", "load", "observed_labels", "parse_whole_numbers"]
+
+# 007 is a name, and more digits than this do not fit an integer.
+_WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
+
+
+@dataclass(frozen=True)
+class LoadedRows:
+    """The rows of a table in memory.
+
+    Parameters
+    ----------
+    scores : array (n, c)
+        Scores; that of an NPY file is mapped.
+    names : list of str
+        Names of the columns of the scores.
+    found : ClassColumns
+        Positions of the columns of the scores, and their labels.
+    labels : array (n,), (n, k) or None
+        Labels; soft ones have columns in the order of the classes.
+    weight, group : array (n,) or None
+        Weights and groups of the rows.
+    place : callable
+        Names a row in a message, by its number among these.
+    has_names : bool
+        Whether the columns have names that tell more than their numbers.
+    """
+
+    scores: npt.NDArray[Any]
+    names: list[str]
+    found: ClassColumns
+    labels: Any
+    weight: FloatArray | None
+    group: Any
+    place: Callable[[int], str] = field(repr=False)
+    has_names: bool = True
+
+    @property
+    def classes(self) -> LabelArray:
+        """Label of each column, or both labels if there is one column."""
+        return self.found.classes
+
+    @property
+    def named_scores(self) -> NamedScores:
+        """The scores with the names of their columns."""
+        names = np.array(self.names, dtype=object) if self.has_names else None
+        return NamedScores(self.scores, names)
+
+
+def load(table: "ScoreTable") -> LoadedRows:
+    """Load the rows of a table: labels first, since they tell which columns are the scores."""
+    with unchanged(*table.files):
+        if table.label_columns is not None:
+            return _load_soft(table)
+        labels, kept = _labels_of(table)
+        if table.label is None:
+            found = table.find(np.asarray(table.classes))
+        else:
+            found = table.find(np.unique(labels))
+        return _load_scores(table, found, labels, kept)
+
+
+def _load_scores(
+    table: "ScoreTable",
+    found: ClassColumns,
+    labels: Any,
+    kept: npt.NDArray[np.bool_] | None,
+) -> LoadedRows:
+    names = [table.columns.names[i] for i in found.positions]
+    others = [] if table.group is None else [table.group]
+    parts, weights = [], []
+    with Progress("Reading", len(table.batches), "parts") as progress:
+        for batch in table.batches:
+            parts.append(batch.read(names, others))
+            if table.weight is not None:
+                weights.append(batch.numbers(table.weight))
+            progress.advance(1)
+    matrices = [as_matrix(part.scores, table.where)[0] for part in parts if part.n_rows]
+    if not matrices:
+        raise ValueError(f"{table.where} has no rows. Pass predictions.")
+    scores = matrices[0] if len(matrices) == 1 else np.concatenate(matrices)
+    group = None if table.group is None else _joined([part.others[table.group] for part in parts])
+    weight = np.concatenate(weights) if weights else None
+    place = _Places(parts, None if kept is None else np.flatnonzero(kept))
+    if kept is not None:
+        if len(kept) != len(scores):
+            raise changed(table.files[0])
+        scores = scores[kept]
+        weight = None if weight is None else weight[kept]
+        group = None if group is None else as_array(group)[kept]
+        n_left = len(kept) - len(scores)
+        warn(f"{n_left:,} of {len(kept):,} rows have no label and are left out.", DircalWarning)
+    has_names = table.columns.by_nature is None
+    return LoadedRows(scores, names, found, labels, weight, group, place, has_names)
+
+
+def _load_soft(table: "ScoreTable") -> LoadedRows:
+    """Load rows with soft labels: a column for each class."""
+    columns, argument = table.columns, table.columns.words.label_columns
+    assert table.label_columns is not None
+    if columns.by_nature is not None:
+        name = table.label_columns
+        numbers = _label_array(table, name if isinstance(name, str) else name[0])
+        positions, texts = [], None
+    else:
+        stems = columns.label_positions(table.label_columns, argument)
+        positions, texts = list(stems.values()), list(stems)
+        names = [columns.names[i] for i in positions]
+        parts = [batch.read(names, ()) for batch in table.batches]
+        numbers = np.concatenate([as_matrix(one.scores)[0] for one in parts if one.n_rows])
+    classes = _soft_classes(table, texts, numbers.shape[1])
+    known = np.nan_to_num(numbers) if table.skip_unlabelled else numbers
+    kept = (known != 0.0).any(axis=1)
+    if not kept.any():
+        raise ValueError(f"{table.where} has no row with a label. Pass other columns: {argument}.")
+    found = table.find(classes, positions)
+    order = [classes.tolist().index(label) for label in found.classes.tolist()]
+    labels = numbers[kept][:, order]
+    if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
+        labels = labels.astype(np.int64)
+    return _load_scores(table, found, labels, None if kept.all() else kept)
+
+
+def _label_array(table: "ScoreTable", name: str) -> npt.NDArray[Any]:
+    """A second array, in the same NPZ file or in an NPY file."""
+    argument, [batch] = table.columns.words.label_columns, table.batches
+    file: ArrayFile = batch.file  # type: ignore[attr-defined]
+    if name.endswith(".npy"):
+        numbers = np.load(name, allow_pickle=False)
+    elif name in file.arrays:
+        numbers = file.read(name)
+    else:
+        raise ValueError(
+            f"{argument}: {table.where} has no array {name!r}; it has "
+            f"{', '.join(map(repr, file.arrays))}."
+        )
+    if numbers.ndim != 2 or numbers.dtype.kind not in "fiub" or len(numbers) != file.n_rows:
+        raise ValueError(
+            f"{argument}: the array {name!r} must be numbers with a row for each of the "
+            f"{file.n_rows} rows and a column for each class; got {numbers.dtype} of shape "
+            f"{numbers.shape}."
+        )
+    return numbers
+
+
+def _soft_classes(table: "ScoreTable", names: list[str] | None, n_classes: int) -> LabelArray:
+    """Labels of the columns of soft labels: as passed, or what the columns are called after."""
+    words = table.columns.words
+    texts = names if table.classes is None else list(table.classes)
+    if texts is None:
+        return np.arange(n_classes)
+    if len(texts) != n_classes:
+        raise ValueError(
+            f"{words.classes} names {len(texts)} labels, but {words.label_columns} {n_classes} "
+            "columns. Name the label of each, in their order."
+        )
+    if all(isinstance(text, str) and text.lstrip("-").isdecimal() for text in texts):
+        return np.array([int(text) for text in texts])
+    return np.array(texts)
+
+
+def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
+    """The labels, and which rows have one; None if all have."""
+    label = table.label
+    if label is None:
+        return None, None
+    if table.is_label_file(label):
+        parts, places = [_label_file(table, Path(label))], ["row {}".format]
+    else:
+        read = [batch.read((), (label,)) for batch in table.batches]
+        read = [one for one in read if one.n_rows]
+        parts, places = [one.others[label] for one in read], [one.place for one in read]
+    if sum(map(len, parts)) == 0:
+        raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
+    kept = []
+    for values, place in zip(parts, places, strict=True):
+        missing = is_missing(values)
+        if missing.any() and not table.skip_unlabelled:
+            raise ValueError(
+                f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
+                f"without a label, or pass {table.columns.words.skip}."
+            )
+        kept.append(~missing)
+    is_kept = np.concatenate(kept)
+    if not is_kept.any():
+        raise ValueError(
+            f"{table.where} has no row with a label. Pass another {table.columns.words.label}."
+        )
+    joined = _joined(parts)
+    labels = joined if is_kept.all() else joined[is_kept]
+    return typed_labels(labels, table), None if is_kept.all() else is_kept
+
+
+def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
+    with unchanged(path):
+        labels = read_label_file(path)
+    n_rows = table.batches[0].n_rows  # type: ignore[attr-defined]
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"{str(path)!r} has {len(labels)} labels, but {table.where} has {n_rows} rows. "
+            "Pass one label for each row."
+        )
+    return labels
+
+
+def typed_labels(labels: Any, table: "ScoreTable") -> Any:
+    """Return labels as what they stand for: text of integers, as in CSV, is integers."""
+    if hasattr(labels, "dtype") and getattr(labels.dtype, "kind", "") == "S":
+        labels = np.char.decode(labels, "utf-8")
+    if table.batches[0].has_text_labels:
+        whole = parse_whole_numbers(labels)
+        labels = labels if whole is None else whole
+    return labels
+
+
+def observed_labels(table: "ScoreTable") -> LabelArray:
+    """The distinct labels of a table that is read in parts, sorted."""
+    assert table.label is not None
+    found = []
+    if table.dask_frame is not None:
+        column = table.dask_frame[table.label].dropna().unique()
+        distinct = (
+            column.compute() if table.client is None else table.client.compute(column).result()
+        )
+        found.append(as_labels(distinct, len(distinct), FITTING))
+    for batch in table.batches:
+        rows = batch.read((), (table.label,))
+        if rows.n_rows:
+            try:
+                found.append(np.unique(as_labels(rows.others[table.label], rows.n_rows, FITTING)))
+            except ValueError as error:
+                raise ValueError(f"{error} (In {batch.name}.)") from error
+    if not found:
+        raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
+    classes = common_labels(found, FITTING)
+    # Strings as NumPy's own: files and messages have them so.
+    return classes.astype(str) if classes.dtype.kind == "O" else classes
+
+
+def is_missing(values: Any) -> npt.NDArray[np.bool_]:
+    """Which labels are missing: empty strings, None, NaN and NaT."""
+    array = as_array(values)
+    if array.dtype.kind in "US":
+        return np.asarray(np.char.str_len(np.char.strip(array)) == 0)
+    if array.dtype.kind == "O":
+        return np.array(
+            [x is None or x != x or (isinstance(x, str) and not x.strip()) for x in array]
+        )
+    # NaN and NaT differ from themselves.
+    return np.asarray(array != array)
+
+
+def parse_whole_numbers(texts: Any) -> LabelArray | None:
+    """Return integers if all strings are such; None otherwise."""
+    distinct, inverse = np.unique(texts, return_inverse=True)
+    if not all(_WHOLE_NUMBER.fullmatch(text) for text in distinct.tolist()):
+        return None
+    return np.array([int(text.partition(".")[0]) for text in distinct.tolist()])[inverse]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Columns of several batches as one; a single one is unchanged, with its categories."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([as_array(part) for part in parts])
+
+
+class _Places:
+    """Names rows in messages by their batch and their number there."""
+
+    def __init__(self, parts: Sequence[BatchRows], kept: npt.NDArray[np.intp] | None) -> None:
+        self._starts = np.cumsum([0, *(part.n_rows for part in parts)])
+        self._places = [part.place for part in parts]
+        self._kept = kept
+
+    def __call__(self, row: int) -> str:
+        row = row if self._kept is None else int(self._kept[row])
+        batch = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return self._places[batch](row - int(self._starts[batch]))

@@ -1,0 +1,318 @@
+"""A table of scores: columns with roles, and rows in batches, wherever they lie."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from dircal._typing import LabelArray
+from dircal.tables._array_files import ArrayFile
+from dircal.tables._batches import (
+    AbstractBatch,
+    ArrayBatch,
+    FrameBatch,
+    TextBatch,
+    file_kind,
+    files_of,
+    row_groups,
+)
+from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
+from dircal.tables._columns import Arguments
+from dircal.tables._limits import LIMITS, TableLimits
+from dircal.tables._loaded import LoadedRows, load, observed_labels
+from dircal.tables._text import TextFile
+
+__all__ = ["ScoreTable", "scan"]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Rows with scores and labels: a data frame, files or a Dask data frame.
+
+    Make it with `dircal.scan`. Only the names of the columns are read before it is used.
+
+    Parameters
+    ----------
+    where : str
+        What messages call the table.
+    columns : TableColumns
+        All columns.
+    batches : tuple of AbstractBatch
+        Rows that are read together.
+    label, weight, group : str or None
+        Columns with the labels, weights and groups.
+    label_columns : str, sequence of str or None
+        Columns with soft labels, or a pattern with a star.
+    scores : str, sequence of str or None
+        Columns with the scores, or a pattern; None stands for those called like the labels.
+    classes : sequence or None
+        Label of each column of scores.
+    skip_unlabelled : bool
+        Whether rows without a label are left out.
+    client : distributed.Client or None
+        Client of the Dask cluster that reads the batches.
+    dask_frame : Dask DataFrame or None
+        The table, if it is one; it then has no batches.
+    files : tuple of Path
+        Files that must not change while they are read.
+    limits : TableLimits
+        Sizes by which the table is read.
+    on_rows : callable or None
+        Called with the number of rows that were read.
+    """
+
+    where: str
+    columns: TableColumns = field(repr=False)
+    batches: tuple[AbstractBatch, ...] = field(repr=False)
+    label: str | None = None
+    label_columns: str | Sequence[str] | None = None
+    scores: str | Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
+    weight: str | None = None
+    group: str | None = None
+    skip_unlabelled: bool = False
+    client: Any = field(default=None, repr=False)
+    dask_frame: Any = field(default=None, repr=False)
+    files: tuple[Path, ...] = field(default=(), repr=False)
+    limits: TableLimits = field(default=LIMITS, repr=False)
+    on_rows: Callable[[int], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        words = self.columns.words
+        for name, argument in (
+            (self.label, words.label),
+            (self.weight, words.weight),
+            (self.group, words.group),
+        ):
+            if name is not None and not self.is_label_file(name):
+                self.columns.position(name, argument)
+        if self.columns.by_nature is None:
+            self.columns.check_names(self.scores, words.scores)
+            self.columns.check_names(self.label_columns, words.label_columns)
+
+    def is_label_file(self, name: str) -> bool:
+        """Whether labels are in an NPY file next to an array of scores."""
+        is_file = name == self.label and name.endswith(".npy") and name not in self.columns.names
+        return is_file and self.columns.by_nature is not None
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are loaded into memory when they are used."""
+        if self.client is not None or self.dask_frame is not None:
+            return False
+        size = sum(batch.n_bytes(len(self.columns.names)) for batch in self.batches)
+        return self.label_columns is not None or size <= self.limits.memory_bytes
+
+    @cached_property
+    def loaded(self) -> LoadedRows:
+        """The rows, loaded into memory."""
+        return load(self)
+
+    @cached_property
+    def found(self) -> ClassColumns:
+        """The columns with scores, and the label of each."""
+        if self.is_in_memory:
+            return self.loaded.found
+        return self.find(observed_labels(self))
+
+    @cached_property
+    def score_columns(self) -> tuple[list[str], LabelArray | None]:
+        """Names of the columns with scores, and their labels if the names are not passed."""
+        if self.scores is not None and not isinstance(self.scores, str):
+            return list(self.scores), None if self.classes is None else np.asarray(self.classes)
+        return [self.columns.names[i] for i in self.found.positions], self.found.classes
+
+    def find(self, labels: LabelArray, aside: Sequence[int] = ()) -> ClassColumns:
+        """Find the columns with scores, given the observed labels."""
+        roles = [name for name in (self.label, self.weight, self.group) if name is not None]
+        taken = [self.columns.names.index(name) for name in roles if name in self.columns.names]
+        return self.columns.of_classes(self.scores, self.classes, labels, [*taken, *aside])
+
+    def arguments(self, given: Arguments, place: Callable[[int], str]) -> Arguments:
+        """What messages about values call the table, its rows and its columns."""
+        names, words = [self.columns.names[i] for i in self.found.positions], self.columns.words
+        return replace(
+            given,
+            scores=self.where,
+            labels=self.label or "labels",
+            fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
+            "names all classes and nothing else.",
+            row=place,
+            column=lambda j: f"column {names[j]!r}",
+        )
+
+
+def scan(
+    source: Any,
+    *,
+    label: str | None = None,
+    scores: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    group: str | None = None,
+    label_columns: str | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    skip_unlabelled: bool = False,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    client: Any = None,
+) -> ScoreTable:
+    """Describe a table of scores and labels, without reading its rows.
+
+    Parameters
+    ----------
+    source : path, data frame, pyarrow dataset, Dask DataFrame or list
+        A file (CSV, TSV, also compressed with gzip, Parquet, NPY or NPZ), a folder or a pattern of
+        CSV or Parquet files, a data frame of any library, or a list of files or data frames.
+    label : str, optional
+        Column with the true labels; in an NPZ file the array with them, for an NPY file a second
+        one.
+    scores : sequence of str or str, optional
+        Columns with the scores, or a pattern with a star in the place of the label, such as
+        ``"prob_*"``; in an NPZ file the name of the array. None stands for the columns called like
+        the labels.
+    weight : str, optional
+        Column with the weights of the rows.
+    group : str, optional
+        Column with the groups of the rows.
+    label_columns : sequence of str or str, optional
+        In place of ``label``, columns with soft labels: probabilities or counts of annotators; or
+        a pattern with a star in the place of the label.
+    classes : sequence, optional
+        Label of each column of scores, in their order, or of the columns called like them.
+    skip_unlabelled : bool, default=False
+        Leave out rows without a label. Otherwise they are an error.
+    delimiter : str, optional
+        Field delimiter of text files. Detected from the header line by default.
+    decimal : {".", ","}, default="."
+        Decimal separator of text files.
+    encoding : str, optional
+        Encoding of text files, such as ``"cp1252"``; UTF-8 by default.
+    client : distributed.Client, optional
+        Client of the Dask cluster that reads the table. None stands for the current one if
+        ``source`` is a Dask DataFrame; without one, this process reads the table.
+
+    Returns
+    -------
+    table : ScoreTable
+        Stands in the place of scores and labels: ``calibrator.fit(table)``,
+        ``compare(calibrators, table)``, ``Report.from_predictions(table)``, ``evaluate(table)``,
+        ``calibrator.predict_proba(table)``.
+
+    Notes
+    -----
+    Tables of up to 256 MB of scores, and text files of any size, are loaded into memory when they
+    are used. Larger Parquet files are read again in every pass, a row group at a time. The
+    partitions of a Dask DataFrame stay on the workers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dircal import TemperatureScaling, scan
+    >>> frame = pd.DataFrame({"id": [7, 8, 9], "a": [0.6, 0.2, 0.7], "b": [0.4, 0.8, 0.3]})
+    >>> table = scan(frame.assign(y=["a", "b", "a"]), label="y")
+    >>> TemperatureScaling().fit(table).classes_.tolist()
+    ['a', 'b']
+    """
+    options = {
+        "label": label,
+        "scores": scores,
+        "weight": weight,
+        "group": group,
+        "label_columns": label_columns,
+        "classes": classes,
+        "skip_unlabelled": skip_unlabelled,
+        "client": client,
+    }
+    if isinstance(source, str | Path):
+        array = scores if isinstance(scores, str) else None
+        dialect = TextFile(Path(), delimiter, decimal, encoding)
+        return scan_files(Path(source), dialect, array=array, options=options)
+    if nw.dependencies.is_dask_dataframe(source):
+        options["client"] = default_client() if client is None else client
+        return _table("the table", source.columns, (), options | {"dask_frame": source})
+    # By its name: a dataset of pyarrow knows its files.
+    if type(source).__module__.startswith("pyarrow") and hasattr(source, "files"):
+        source = list(source.files)
+    if nw.dependencies.is_into_dataframe(source):
+        names = nw.from_native(source, eager_only=True).columns
+        return _table("the table", names, (FrameBatch(source),), options)
+    if isinstance(source, Sequence) and len(source) > 0:
+        if all(isinstance(one, str | Path) for one in source):
+            files = [file for one in source for file in files_of(Path(one))]
+            groups, names = row_groups(files)
+            return _table(repr(str(source[0])), names, tuple(groups), options, files)
+        if all(nw.dependencies.is_into_dataframe(one) for one in source):
+            names = nw.from_native(source[0], eager_only=True).columns
+            batches = tuple(FrameBatch(frame, i) for i, frame in enumerate(source))
+            return _table("the table", names, batches, options)
+    what = f"a list of {len(source)}" if isinstance(source, list) else f"a {type(source).__name__}"
+    raise ValueError(
+        "`source` must be the path of a file, a folder or a pattern, a data frame, a dataset of "
+        f"pyarrow, or a list of files or data frames; got {what}. Pass arrays as "
+        "`calibrator.fit(X, y)`."
+    )
+
+
+def scan_files(
+    path: Path,
+    dialect: TextFile,
+    *,
+    array: str | None,
+    options: dict[str, Any],
+    words: Wording = PYTHON,
+) -> ScoreTable:
+    """Describe a file, a folder or a pattern; text is read as ``dialect`` tells.
+
+    ``array`` is the name of the array with the scores in an NPZ file.
+    """
+    files = files_of(path)
+    kind, where = file_kind(files[0]), repr(str(path))
+    if kind == ".parquet":
+        groups, names = row_groups(files)
+        return _table(where, names, tuple(groups), options, files, words=words)
+    if kind in (".npy", ".npz"):
+        found = ArrayFile(path, array if kind == ".npz" else None)
+        names = (*map(str, range(found.n_scores)), *found.others)
+        by_nature = range(found.n_scores)
+        options = options | {"scores": None}
+        return _table(where, names, (ArrayBatch(found),), options, files, by_nature, words)
+    texts = [replace(dialect, path=file) for file in files]
+    for text in texts[1:]:
+        if set(text.names) != set(texts[0].names):
+            odd = sorted(set(text.names) ^ set(texts[0].names))
+            raise ValueError(
+                f"{str(text.path)!r} has other columns than {str(files[0])!r}: {odd[0]!r} is in "
+                "only one of them. Pass the files of one table."
+            )
+    batches = tuple(map(TextBatch, texts))
+    return _table(where, texts[0].names, batches, options, files, words=words)
+
+
+def _table(
+    where: str,
+    names: Sequence[str],
+    batches: tuple[AbstractBatch, ...],
+    options: dict[str, Any],
+    files: Sequence[Path] = (),
+    by_nature: range | None = None,
+    words: Wording = PYTHON,
+) -> ScoreTable:
+    columns = TableColumns(where, tuple(names), by_nature, words)
+    return ScoreTable(where, columns, batches, files=tuple(files), **options)
+
+
+def default_client() -> Any:
+    """Return the client of Dask that is in use here; None if there is none."""
+    try:
+        from distributed import get_client
+    except ModuleNotFoundError:
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
