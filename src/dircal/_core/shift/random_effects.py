@@ -224,7 +224,7 @@ def fit_random_effects(
         squares = np.bincount(kind, (params**2).sum(axis=0))
         last = precisions
         precisions = (dof + _PRIOR_PARAMETERS) / (squares + _PRIOR_PARAMETERS / mode)
-        precisions = np.minimum(precisions, _LARGEST_PRECISION)
+        precisions = np.clip(precisions, 1.0 / _LARGEST_PRECISION, _LARGEST_PRECISION)
         if np.abs(np.log(precisions / last)).max() <= _TOLERANCE:
             break
     pairs = zip(params, groups, strict=True)
