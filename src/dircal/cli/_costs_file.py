@@ -11,7 +11,7 @@ import numpy as np
 
 from dircal._typing import LabelArray
 from dircal.decide import CostTable
-from dircal.validation import label_text
+from dircal.tables import label_text
 
 __all__ = ["CostsFile", "read_costs", "table_of_costs"]
 

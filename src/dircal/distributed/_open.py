@@ -18,7 +18,7 @@ from dircal.distributed._loaders import (
     row_groups,
 )
 from dircal.distributed._local import LocalTable
-from dircal.validation import Arguments, PartitionedScores, agree
+from dircal.tables import Arguments, PartitionedScores, agree
 
 __all__ = ["Selection", "check_rows", "default_client"]
 

@@ -92,7 +92,7 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
     """Frequencies as people type them, by labels of the type that the map has."""
     import csv
 
-    from dircal.validation import label_text
+    from dircal.tables import label_text
 
     if text is None:
         return None
