@@ -31,6 +31,7 @@ from dircal.tables import (
     check_fit,
     check_option,
     check_scores,
+    pass_progress,
     same_kind,
 )
 
@@ -107,28 +108,34 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """
         # Parameters first: a misspelt one should not wait for the rows to be read.
         self._check_parameters()
-        data: AbstractLabelledRows = check_fit(
-            X,
-            y,
-            sample_weight,
-            classes=self._labels_of_columns,
-            input_scale=self.input_scale,
-            arguments=self._arguments,
-            counts=counts,
-        )
-        if data.is_in_memory:
-            return self._fit_with_warnings(data)
+        with pass_progress("Fitting", X) as (X, passes):
+            data: AbstractLabelledRows = check_fit(
+                X,
+                y,
+                sample_weight,
+                classes=self._labels_of_columns,
+                input_scale=self.input_scale,
+                arguments=self._arguments,
+                counts=counts,
+            )
+            passes.expect(data.shape[0])
+            if data.is_in_memory:
+                return self._fit_with_warnings(data)
+            self._check_fits_parts()
+            self._fit_with_warnings(data)
+            # Whatever needs the rows later is computed now: they need not stay where they are.
+            self._complete_record()
+            self._let_go_of_rows()
+        return self
+
+    def _check_fits_parts(self, argument: str = "calibrator") -> None:
+        """Raise a ValueError unless sums over rows are enough for a fit."""
         if not self._fits_parts:
             raise ValueError(
-                f"{self!r} splits rows into folds, which requires all of them in memory, and the "
-                "table is read in parts. Fit it on a sample of the rows, or choose a calibrator "
-                "such as AutoCalibrator() or DirichletCalibrator()."
+                f"`{argument}` must be fitted by sums over rows if these are read in parts; got "
+                f"{self!r}, which splits them into folds. Fit it on a sample of the rows, or pass "
+                "one such as AutoCalibrator() or DirichletCalibrator()."
             )
-        self._fit_with_warnings(data)
-        # Whatever needs the rows later is computed now: they need not stay where they are.
-        self._complete_record()
-        self._let_go_of_rows()
-        return self
 
     def _fit_with_warnings(self, data: AbstractLabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door."""

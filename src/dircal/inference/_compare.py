@@ -22,26 +22,20 @@ from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._drawn_sums import Drawn
 from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
 from dircal.inference._soft_rows import once_each, rows_once_each
-from dircal.inference._trial import AbstractTrial, ArrayTrial
+from dircal.inference._trial import AbstractTrial, make_trial
 from dircal.metrics import Predictions, Table
-from dircal.selection import (
-    check_cv,
-    deal_within_classes,
-    make_splits,
-    scored_rows,
-    used_rows,
-)
-from dircal.tables import check_fit, check_random_state
+from dircal.selection import check_cv
+from dircal.tables import FITTING, ScoreTable, check_fit, check_random_state, pass_progress
 
 __all__ = ["check_measures", "compare", "compare_in_trial", "tabulate_measures"]
 
 
 def compare(
     calibrators: Any,
-    X: ArrayLike,
-    y: ArrayLike,
+    X: ArrayLike | ScoreTable,
+    y: ArrayLike | None = None,
     *,
-    cv: Any = 5,
+    cv: Any = None,
     measures: Sequence[Any] | None = None,
     level: float = 0.95,
     n_resamples: int = 1_000,
@@ -58,16 +52,17 @@ def compare(
         "histogram", "identity", "isotonic", "matrix", "platt", "temperature", "vector"; those for
         two classes are fitted for each class against the rest where there are more. A classifier
         of another library, with `fit` and `predict_proba`, is fitted on the probabilities.
-    X : array or data frame of shape (n_samples, n_classes)
+    X : array or data frame of shape (n_samples, n_classes), or ScoreTable
         Probabilities, or logits where the calibrators have ``input_scale="logit"``, of rows that
         were not used to train the classifier.
-    y : array of shape (n_samples,) or (n_samples, n_classes)
-        True labels, or soft ones with the columns of `X`: probabilities, or integers that count
+    y : array of shape (n_samples,) or (n_samples, n_classes), optional
+        True labels, except for a `ScoreTable`, which has them, or soft ones with the columns of `X`: probabilities, or integers that count
         annotators, of whom every row then has as many.
-    cv : int, splitter or iterable of pairs, default=5
-        Number of folds, each with its share of every class; or a splitter of scikit-learn; or
+    cv : int, splitter or iterable of pairs, optional
+        Number of folds, each with its share of every class; None stands for 5. Or a splitter of scikit-learn; or
         pairs of indices (rows to fit, rows to score) that score no row twice: a single pair is a
-        calibration set and a test set.
+        calibration set and a test set. A table that is read in parts takes a number: rows are split
+        by their numbers, and with more than 1,000,000 of them None scores one fold of five.
     measures : sequence of str or callables, optional
         Measures of `dircal.metrics` by name, as functions, or with options as a
         ``functools.partial``; by default accuracy, log-loss, Brier score and all calibration
@@ -123,7 +118,8 @@ def compare(
     DirichletCalibrator  log_loss    0...
     """
     check_drawing(level, n_resamples)
-    check_cv(cv)
+    if cv is not None:
+        check_cv(cv)
     rng = check_random_state(random_state)
     wanted = check_measures(measures)
     if not isinstance(calibrators, Mapping | str) and isinstance(calibrators, Iterable):
@@ -131,21 +127,28 @@ def compare(
     named = check_calibrators(calibrators)
     scale = next(iter(named.values())).input_scale
     labels_of_columns = agree_on_classes(named, classes)
-    data = check_fit(X, y, None, classes=labels_of_columns, input_scale=scale)
-    # What short names stand for may depend on the number of classes.
-    named = check_calibrators(calibrators, len(data.classes))
-    # Refused before the fits, if at all.
-    rows_once_each(data, "y")
-    used = used_rows(data.sample_weight, len(data.labels))
-    splits = make_splits(cv, data.labels, used, deal_within_classes)
-    trial = ArrayTrial(data, splits, scored_rows(splits), used)
-    with Progress("Cross-fitting", len(splits) * (1 + len(named)), "fits") as progress:
-        predictions, fit_warnings = compare_in_trial(trial, named, progress.advance)
-    predictions = {name: once_each(one) for name, one in predictions.items()}
-    table = tabulate_measures(wanted, predictions, level, n_resamples, rng)
-    probabilities = {name: one.probabilities for name, one in predictions.items()}
+    with pass_progress("Reading", X) as (X, passes):
+        data = check_fit(
+            X, y, None, classes=labels_of_columns, input_scale=scale, arguments=FITTING
+        )
+        passes.expect(data.shape[0])
+        # What short names stand for may depend on the number of classes.
+        named = check_calibrators(calibrators, len(data.classes))
+        # Rejected before the fits, if at all.
+        rows_once_each(data, "y")
+        trial = make_trial(data, cv)
+        passes.begin("Cross-fitting")
+        with Progress("Cross-fitting", trial.n_fits * (1 + len(named)), "fits") as progress:
+            advance = progress.advance if data.is_in_memory else ignore
+            predictions, fit_warnings = compare_in_trial(trial, named, advance)
+        predictions = {name: once_each(one) for name, one in predictions.items()}
+        passes.begin("Measuring")
+        table = tuple(tabulate_measures(wanted, predictions, level, n_resamples, rng))
+    probabilities = {}
+    if data.is_in_memory:
+        probabilities = {name: one.probabilities for name, one in predictions.items()}
     return Comparison(
-        tuple(table), level, probabilities, trial.scored, fit_warnings, trial.n_scored
+        table, level, probabilities, trial.scored_rows, fit_warnings, trial.n_scored
     )
 
 

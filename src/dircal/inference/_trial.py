@@ -18,10 +18,18 @@ from dircal._core.data.folds import RowFolds
 from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator, FitWarning, IdentityCalibrator
 from dircal.metrics import Predictions, predictions_in_folds
-from dircal.selection import Split, check_multiclass, cross_fit
-from dircal.tables import LabelledScores, PartitionedScores, check_integer
+from dircal.selection import (
+    Split,
+    check_multiclass,
+    cross_fit,
+    deal_within_classes,
+    make_splits,
+    scored_rows,
+    used_rows,
+)
+from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, check_integer
 
-__all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial"]
+__all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial", "make_trial"]
 
 ALL_FOLDS_UP_TO = 1_000_000
 """Rows of a table in parts that are all scored in turn; of more, one fold is."""
@@ -49,6 +57,16 @@ class AbstractTrial(ABC):
     @abstractmethod
     def n_scored(self) -> int:
         """Number of rows that are scored."""
+
+    @property
+    @abstractmethod
+    def scored_rows(self) -> npt.NDArray[np.intp] | None:
+        """Numbers of the scored rows, in the order of the folds; None for a table in parts."""
+
+    @property
+    def is_split_once(self) -> bool:
+        """Whether one of several folds is scored, and no other."""
+        return False
 
     @abstractmethod
     def row_number(self, place: int) -> int:
@@ -100,6 +118,11 @@ class ArrayTrial(AbstractTrial):
     def n_scored(self) -> int:
         """Number of rows that are scored."""
         return len(self.scored)
+
+    @property
+    def scored_rows(self) -> npt.NDArray[np.intp]:
+        """Numbers of the scored rows, in the order of the folds."""
+        return self.scored
 
     def row_number(self, place: int) -> int:
         """As the splits have it."""
@@ -161,7 +184,7 @@ class PartsTrial(AbstractTrial):
         n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
         if n_folds < 2:
             raise ValueError(
-                "`frame` has only one row, which cannot be both fitted and scored. Pass more rows."
+                "the table has only one row, which cannot be both fitted and scored. Pass more rows."
             )
         alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)))
@@ -170,6 +193,11 @@ class PartsTrial(AbstractTrial):
     def of_fitted(cls, data: PartitionedScores) -> "PartsTrial":
         """All rows scored, where nothing is fitted."""
         return cls(data, 1, (0,))
+
+    @property
+    def scored_rows(self) -> None:
+        """None: the rows are not in memory."""
+        return
 
     @property
     def is_split_once(self) -> bool:
@@ -207,12 +235,7 @@ class PartsTrial(AbstractTrial):
     ) -> CrossFitted:
         """Fold by fold; each map is kept, and no probability."""
         check_multiclass(calibrator, len(self.data.classes), argument)
-        if not getattr(calibrator, "_fits_parts", False):
-            raise ValueError(
-                f"`{argument}` must be fitted by sums over rows to be fitted in parts; got "
-                f"{calibrator!r}. Pass for example AutoCalibrator() or DirichletCalibrator(), or "
-                "rows in memory."
-            )
+        calibrator._check_fits_parts(argument)
         told: list[FitWarning] = []
         fitted = []
         for number in self.scored:
@@ -237,3 +260,20 @@ class PartsTrial(AbstractTrial):
         fitted._complete_record()
         fitted._let_go_of_rows()
         return fitted
+
+
+def make_trial(
+    data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False
+) -> ArrayTrial | PartsTrial:
+    """Split rows into folds; with calibrators that are all fitted, score all of them.
+
+    ``cv`` None stands for five folds, of which one is scored if a table in parts has many rows.
+    """
+    if isinstance(data, PartitionedScores):
+        return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, cv)
+    assert isinstance(data, LabelledScores)
+    used = used_rows(data.sample_weight, len(data.labels))
+    if is_fitted:
+        return ArrayTrial(data, [], used, used)
+    splits = make_splits(_FOLDS if cv is None else cv, data.labels, used, deal_within_classes)
+    return ArrayTrial(data, splits, scored_rows(splits), used)

@@ -50,6 +50,7 @@ from dircal.tables._numbers import (
     check_option,
 )
 from dircal.tables._order import order_in_doubt, warn_of_order
+from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._score_table import ScoreTable, scan, scan_files
 from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
@@ -74,6 +75,8 @@ __all__ = [
     "LoadedRows",
     "NamedScores",
     "PartitionedScores",
+    "Passes",
+    "pass_progress",
     "ScoreTable",
     "TableColumns",
     "TableLimits",
