@@ -180,12 +180,14 @@ def _read_state(told: Watching) -> dict[str, Any] | None:
             f"--state {str(told.state)!r} was made {what}. Pass the same --map, or name a new "
             "state."
         )
-    names = known["stream"].get("id"), told.names.key
-    if known["stream"] and names[0] != names[1]:
-        how = "without --id" if names[0] is None else f"with --id {names[0]!r}"
-        raise ValueError(
-            f"--state {str(told.state)!r} was made {how}. Name rows as before, or name a new state."
-        )
+    for option, name in told.names.by_option.items():
+        before = known["stream"].get(option) if known["stream"] else name
+        if before != name:
+            how = f"without --{option}" if before is None else f"with --{option} {before!r}"
+            raise ValueError(
+                f"--state {str(told.state)!r} was made {how}. Name the same column, or name a new "
+                "state."
+            )
     if known["level"] != told.level:
         raise ValueError(
             f"--state {str(told.state)!r} has the level {known['level']:g}, not {told.level:g}. "
@@ -215,7 +217,7 @@ def _continued(stream: dict[str, Any], told: Watching, first: str) -> dict[str, 
     name = told.source.path.name
     same = stream.get("name") == name and stream.get("first") == first
     rows = int(stream["rows"]) if same else 0
-    return {"name": name, "rows": rows, "first": first, "id": told.names.key}
+    return {"name": name, "rows": rows, "first": first, **told.names.by_option}
 
 
 def _write_state(told: Watching, monitor: CalibrationMonitor, stream: dict[str, Any]) -> None:

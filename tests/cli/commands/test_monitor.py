@@ -61,6 +61,36 @@ def test_another_file_follows(run, stream):
     assert "500 new rows, 800 with a label in all" in result.output
 
 
+def test_a_first_label_that_comes_late_does_not_make_another_file(run, gaps):
+    gaps(600)
+    call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", "--json")
+    run(*call)
+    missing = gaps(700, filled=1)
+    found = json.loads(run(*call).stdout)
+    assert (found["new_rows"], found["rows"]) == (100, (~missing).sum())
+
+
+@pytest.mark.parametrize("option", ["--time", "--group"])
+def test_another_file_of_the_same_name_is_known_by_more_than_scores(run, tmp_path, option):
+    """A file that is written again, whose first row has the same probabilities."""
+    call = ("monitor", "day.csv", "--label", "y", option, "t", "--state", "s.json", "--json")
+    for day in ("1", "2"):
+        lines = [f"{day},ant,0.5,0.5", f"{day},bee,0.4,0.6"]
+        (tmp_path / "day.csv").write_text("\n".join(["t,y,ant,bee", *lines]) + "\n")
+        found = json.loads(run(*call).stdout)
+    assert (found["new_rows"], found["rows"]) == (2, 4)
+
+
+def test_a_state_keeps_its_columns(run, stream):
+    stream(300)
+    call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json")
+    run(*call, "--time", "id")
+    assert "was made with --time 'id'" in run(*call, code=2).stderr
+    assert "0 new rows" in run(*call, "--time", "id").output
+    (told,) = run(*call, "--time", "id", "--id", "id", code=2).stderr.splitlines()
+    assert "was made without --id" in told
+
+
 def test_scores_go_through_a_map(run, fitted, write_csv):
     write_csv("stream.csv")
     run("monitor", "stream.csv", "--label", "y", "--map", "map.json", "--state", "s.json")
@@ -174,7 +204,7 @@ def test_labels_may_be_filled_in_in_the_stream(run, gaps):
         (["0,emu"], ["--id", "id"], "'emu', which is none of"),
         (["0,ant", "0,ant"], ["--id", "id"], "--id: '0' occurs twice"),
         (None, ["--id", "id"], "No such file or directory: 'late.csv'"),
-        (["0,ant"], ["--id", "y"], "was made with --id 'id'. Name rows as before"),
+        (["0,ant"], ["--id", "y"], "was made with --id 'id'. Name the same column"),
     ],
 )
 def test_bad_late_labels_leave_the_state(run, gaps, tmp_path, lines, options, message):
