@@ -10,8 +10,8 @@ import click
 from dircal.cli._calibrators import NAMES, check_names
 from dircal.cli._errors import DEBUG
 from dircal.cli._kinds import FORMATS
-from dircal.cli._output import check_output, is_stdout
-from dircal.cli._source import PredictionsFile, check_exists, check_source
+from dircal.cli._output import check_outputs, is_stdout
+from dircal.cli._source import PredictionsFile, check_exists, check_source, input_files
 from dircal.cli._standard_input import input_file
 
 __all__ = [
@@ -130,7 +130,8 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         **kwargs: Any,
     ) -> Any:
         if kwargs.get("output") is not None:
-            check_output(kwargs["output"], force=kwargs["force"], inputs=[predictions])
+            read = input_files(predictions, label, label_columns)
+            check_outputs([("--output", kwargs["output"])], force=kwargs["force"], inputs=read)
         if label is None and label_columns is None:
             raise click.MissingParameter(param_hint="'--label'", param_type="option")
         if label and label_columns is not None:

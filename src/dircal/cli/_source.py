@@ -17,6 +17,7 @@ __all__ = [
     "check_exists",
     "check_source",
     "column_called",
+    "input_files",
     "items_of",
     "list_names",
     "list_of_columns",
@@ -55,6 +56,16 @@ class PredictionsFile:
     def names_array(self) -> bool:
         """Whether ``columns`` is the name of an array."""
         return self.path.suffix.lower() == ".npz"
+
+
+def input_files(path: Path, *labels: str | None) -> list[Path]:
+    """List the files behind a path to predictions, and those of labels in NPY files."""
+    beside = [Path(one) for one in labels if one is not None and one.endswith(".npy")]
+    if not names_many_files(path):
+        return [path, *beside]
+    from dircal.distributed import parquet_files
+
+    return [*map(Path, parquet_files(path)), *beside]
 
 
 def open_file(source: PredictionsFile) -> "AbstractTable":

@@ -117,7 +117,7 @@ def test_groups(run, tmp_path):
         (["--label", "y", "--time", "when"], "--time"),
         (["--label", "y", "--scale", "logit"], "a monitor watches probabilities"),
         (["--label", "y", "--level", "0.01", "--state", "s.json"], "has the level 0.05, not 0.01"),
-        (["--label", "y", "--state", "stream.csv"], "it is not JSON"),
+        (["--label", "y", "--state", "stream.csv"], "--state 'stream.csv' is the input"),
         (["--label", "y", "--state", "nowhere/s.json"], "folder that does not exist"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -61,8 +61,7 @@ def command(
     from dircal.cli._source import PredictionsFile
     from dircal.shift import PriorShift
 
-    inputs = [one for one in (map_file, predictions, old) if one is not None]
-    check_output(output, force=force, inputs=inputs)
+    check_outputs([("--output", output)], force=force, inputs=[map_file, predictions, old])
     if (old is None) != (label is None):
         raise ValueError(
             "--old and --label belong together: old rows, and their column with the true labels."

@@ -14,7 +14,7 @@ from dircal.cli._options import (
     common_options,
     source_options,
 )
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._costs_file import CostsFile
@@ -67,9 +67,7 @@ def command(
 
     if max_risk is not None and not source.label:
         raise click.UsageError("--max-risk needs --label, the column with the true labels.")
-    inputs = [source.path, costs_file, *([map_file] if map_file else [])]
-    if output is not None:
-        check_output(output, force=force, inputs=inputs)
+    check_outputs([("--output", output)], force=force, inputs=[costs_file, map_file])
     calibrator = None if map_file is None else dircal.load(map_file)
     rows = _read(source, read_costs(costs_file), calibrator)
     costs = rows.costs if ask is None else rows.costs.with_question(ask)
