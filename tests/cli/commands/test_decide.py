@@ -80,18 +80,34 @@ def test_numbers_as_labels(run, tmp_path, animals):
         ("class,shoo,eat\nant,0,9\nbee,2,5\ncow,7\n", "'cow' has 2 cells, the header 3"),
         ("class,shoo,eat\nant,0,9\nbee,2,much\ncow,7,0\n", "'much', in the line of 'bee'"),
         ("class,shoo\nant,0\n", "must have a header"),
+        (
+            "class,shoo,shoo,eat\nant,0,8,9\nbee,2,3,5\ncow,7,1,0\n",
+            "action 'shoo' twice, in line 1",
+        ),
+        ("class,shoo, shoo\nant,0,8\nbee,2,3\ncow,7,1\n", "action 'shoo' twice, in line 1"),
+        ("class,shoo,eat\nant,0,9\n\nbee,2,5\n ant,5,5\ncow,7,0\n", "class 'ant' twice, in line 5"),
+        ("class,shoo,eat\nant,0,9\nbee,2,nan\ncow,7,0\n", "'nan', in the line of 'bee'"),
+        ("class,shoo,eat\nant,0,9\nbee,2,5\ncow,7," + "9" * 200_000, "field larger than"),
+        ("class,shoo,eat\nant,0,9\nb\xe9e,2,5\ncow,7,0\n".encode("latin-1"), "not text in UTF-8"),
     ],
 )
 def test_bad_costs(text, message, run, fitted, tmp_path):
-    (tmp_path / "costs.csv").write_text(text)
+    (tmp_path / "costs.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     found = run("decide", "p.csv", "--map", "map.json", "--costs", "costs.csv", code=2)
     assert any(part in found.stderr for part in message.split("|"))
+    assert "--costs 'costs.csv'" in found.stderr
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"ant": {"a": ' + "[" * 950 + "]" * 950 + "}}", "is nested too deeply"),
+        ('{"ant": {"a": ' + "9" * 5000 + ', "b": 1}}', "holds a number that is too long"),
+        ('{"ant": {"a": NaN, "b": 1}, "bee": {"a": 1, "b": 1}}', "holds NaN"),
+        ('{"ant": {"a": 1, "b": 0}, "bee": {"a": 1, "b": 2, "a": 3}}', "key 'a' twice, in 'bee'"),
+        ('{"ant": {"a": 1, "b": 0}, "bee": {"a": 1, "b": 2}, "ant": {}}', "key 'ant' twice"),
         ("[1, 2]", "must hold costs by class and action"),
         ('{"ant": {"a": 1}, "bee": {"b": 1}, "cow": {"a": 1}}', "the same actions"),
         ('{"ant": {"a": null}, "bee": {"a": 1}, "cow": {"a": 1}}', "None"),
@@ -100,7 +116,9 @@ def test_bad_costs(text, message, run, fitted, tmp_path):
 def test_bad_json(text, message, run, write_csv, tmp_path):
     write_csv()
     (tmp_path / "costs.json").write_text(text)
-    assert message in run("decide", "p.csv", "--costs", "costs.json", code=2).stderr
+    told = run("decide", "p.csv", "--costs", "costs.json", code=2).stderr
+    assert message in told
+    assert "--costs 'costs.json'" in told
 
 
 def test_bad_usage(run, write_csv, costs):
