@@ -94,6 +94,56 @@ def test_maps_that_are_none(run, tmp_path, content, command):
     assert files_in(tmp_path) == ["map.json", "p.csv"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("stream", 5),
+        ("stream", []),
+        ("stream", {"rows": 5}),
+        ("stream", {"name": "p.csv", "first": "", "rows": "many"}),
+        ("stream", {"name": "p.csv", "first": "", "rows": -1}),
+        ("map", {}),
+        ("level", "high"),
+    ],
+)
+def test_damaged_states(run, write_csv, tmp_path, key, value):
+    write_csv()
+    call = ("monitor", "p.csv", "--label", "y", "--state", "s.json")
+    run(*call, code=1)
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert key in document
+    (tmp_path / "s.json").write_text(json.dumps(document | {key: value}))
+    told = run(*call, code=2).stderr
+    assert "'s.json'" in told
+    assert "bug of dircal" not in told
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, "[" * 950 + "]" * 950], ids=["open", "closed"])
+def test_json_that_is_nested_too_deeply(run, fitted, tmp_path, deep):
+    """In every file and option; costs and answers of models have theirs."""
+    for name in ("map.json", "s.json"):
+        (tmp_path / name).write_text(deep)
+    told = [
+        run("explain", "map.json", code=2),
+        run("monitor", "p.csv", "--label", "y", "--state", "s.json", code=2),
+        run("fit", "p.csv", "--label", "y", "--option", f"lam={deep}", "-o", "m.json", code=2),
+    ]
+    assert not any("bug of dircal" in one.stderr for one in told)
+    for kind in ("monitor", "map"):
+        content = f'{{"format": "dircal-{kind}", "version": 1, "classes": {deep}}}'
+        (tmp_path / "s.json").write_text(content)
+        call = ("monitor", "p.csv", "--label", "y", "--state", "s.json")
+        assert "bug of dircal" not in run(*call, code=2).stderr
+
+
+def test_marks_beside_a_file_that_are_nested_too_deeply(run, fitted, tmp_path):
+    try:
+        os.setxattr(tmp_path / "p.csv", "user.dircal.calibrated", b"[" * 3000)
+    except (OSError, AttributeError):
+        pytest.skip("this file system keeps no attributes")
+    run("apply", fitted, "p.csv", "-o", "out.csv")
+
+
 def test_a_map_with_a_huge_array_is_refused(run, fitted, tmp_path):
     document = json.loads((tmp_path / fitted).read_text())
     array = {"type": "array", "dtype": "float64", "shape": [10**5, 10**5], "base64": "AAAA"}
@@ -226,6 +276,13 @@ def test_labels_beside_are_for_arrays_only(run, write_csv):
     np.save("y.npy", np.array([0, 1, 1]))
     told = run("fit", "p.csv", "--label", "y.npy", "-o", "x.json", code=2).stderr
     assert "'p.csv' has no column called 'y.npy'" in told
+
+
+@pytest.mark.parametrize("option", ["--columns", "--classes"])
+def test_lists_with_line_breaks(run, write_csv, option):
+    write_csv()
+    told = run("fit", "p.csv", "--label", "y", option, "ant\nbee", "-o", "x.json", code=2).stderr
+    assert "'ant\\nbee' is not a list with commas" in told
 
 
 def test_a_column_cannot_be_two_classes(run, fitted, tmp_path):

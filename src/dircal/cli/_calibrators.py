@@ -118,12 +118,12 @@ def _names_in(names: str) -> list[str]:
 
 def _parse(option: str) -> tuple[str, Any]:
     """``name=value``; the value is JSON where it can be, and a word otherwise."""
-    import json
+    from dircal._json import parse_json
 
     name, equals, text = option.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f"{option!r} must be NAME=VALUE, for example lam=0.01.")
     try:
-        return name.strip(), json.loads(text)
+        return name.strip(), parse_json(text)
     except ValueError:
         return name.strip(), text.strip()

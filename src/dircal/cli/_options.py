@@ -194,9 +194,13 @@ def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> 
 def _known_encoding(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     import codecs
 
+    if value is None:
+        return None
     try:
-        return None if value is None else codecs.lookup(value).name
-    except LookupError:
+        # Only encodings of text encode one: not rot13, which maps text to text, nor hex.
+        "a".encode(value)
+        return codecs.lookup(value).name
+    except (LookupError, ValueError):
         raise click.BadParameter(
             f"must be an encoding that Python knows, such as cp1252 or utf-16; got {value!r}."
         ) from None

@@ -143,7 +143,13 @@ def items_of(text: str) -> list[str]:
     """A list as people type it; commas inside an item are quoted as in CSV."""
     import csv
 
-    [items] = csv.reader([text])
+    try:
+        [items] = csv.reader([text])
+    except (csv.Error, ValueError):
+        raise ValueError(
+            f"{text!r:.80} is not a list with commas. Quote the items that hold line breaks, or "
+            "leave these out."
+        ) from None
     return items
 
 

@@ -174,6 +174,11 @@ def _read_state(told: Watching) -> dict[str, Any] | None:
     known = CalibrationMonitor.load(told.state).to_dict()
     document = json.loads(told.state.read_bytes())
     known["map"], known["stream"] = document.get("map", ""), document.get("stream", {})
+    if not isinstance(known["map"], str) or not _is_place(known["stream"]):
+        raise ValueError(
+            f"--state {str(told.state)!r} is damaged: it does not hold how far a stream was read. "
+            "Name a new state."
+        )
     if known["map"] != told.mark:
         what = "without a map" if not known["map"] else "with another map"
         raise ValueError(
@@ -194,6 +199,14 @@ def _read_state(told: Watching) -> dict[str, Any] | None:
             "Pass the same --level, or name a new state."
         )
     return known
+
+
+def _is_place(stream: Any) -> bool:
+    """Whether a state holds a place in a stream, or that none has been read."""
+    if not isinstance(stream, dict) or not stream:
+        return stream == {}
+    kinds = {name: type(stream.get(name)) for name in ("name", "first", "rows")}
+    return kinds == {"name": str, "first": str, "rows": int} and stream["rows"] >= 0
 
 
 def _monitor(

@@ -50,6 +50,9 @@ def test_frequencies_are_given(run, shifted):
     [
         ([], "Name PREDICTIONS to find the new frequencies in"),
         (["--priors", "ant=0.5,bee"], "--priors: 'bee' is no frequency"),
+        (["--priors", "ant=0.5,ant=0.1,bee=0.4,cow=0.5"], "--priors: 'ant' is named twice"),
+        (["--priors", "ant=0.5\nbee=0.5"], "is not a list with commas"),
+        (["new.csv", "--old-priors", "ant=1,ant=1"], "--old-priors: 'ant' is named twice"),
         (["--priors", "ant=0.5,bee=0.5"], "`priors` lacks the label 'cow'"),
         (["--priors", "ant=0.5,bee=0.3,cow=0.3"], "`priors` must sum to one"),
         (["--priors", "ant=0.5,bee=0.3,emu=0.2"], "names the label 'emu'"),

@@ -89,18 +89,20 @@ def command(
 
 def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[Any, float] | None:
     """Frequencies as people type them, by labels of the type that the map has."""
-    import csv
-
+    from dircal.cli._source import items_of
     from dircal.validation import label_text
 
     if text is None:
         return None
     labels = {label_text(label): label for label in list(classes)}
     found: dict[Any, float] = {}
-    for item in next(csv.reader([text])):
+    for item in items_of(text):
         name, _, number = item.rpartition("=")
+        label = labels.get(name.strip(), name.strip())
+        if label in found:
+            raise ValueError(f"{option}: {name.strip()!r} is named twice. Name each label once.")
         try:
-            found[labels.get(name.strip(), name.strip())] = float(number)
+            found[label] = float(number)
         except ValueError:
             raise ValueError(
                 f"{option}: {item!r} is no frequency. Write label=number with commas between, "
