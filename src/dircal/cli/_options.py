@@ -126,7 +126,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         label: str | None = "",
         label_columns: str | None = None,
         weights: str | None = None,
-        unlabelled: str = "refuse",
+        unlabelled: str | None = None,
         **kwargs: Any,
     ) -> Any:
         if kwargs.get("output") is not None:

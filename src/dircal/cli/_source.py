@@ -10,7 +10,7 @@ from dircal.cli._nearest import did_you_mean
 
 if TYPE_CHECKING:
     from dircal._typing import AnyFloatArray, InputScale
-    from dircal.cli.tables import AbstractTable
+    from dircal.cli.tables import AbstractChunk, AbstractTable
 
 __all__ = [
     "PredictionsFile",
@@ -23,6 +23,7 @@ __all__ = [
     "list_of_columns",
     "numbers_of",
     "open_file",
+    "reject_empty",
 ]
 
 
@@ -30,8 +31,9 @@ __all__ = [
 class PredictionsFile:
     """Where the predictions are, in the words of the command line.
 
-    ``unlabelled`` says what becomes of rows without a label: "refuse" or "skip". There is either a
-    ``label`` or, with a column for each class, ``label_columns``.
+    ``unlabelled`` is "skip" to leave out rows without a label, "refuse" to reject them, and None in
+    commands without --skip-unlabelled, which reject them too. There is either a ``label`` or, with
+    a column for each class, ``label_columns``.
     """
 
     path: Path
@@ -43,7 +45,7 @@ class PredictionsFile:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
-    unlabelled: str = "refuse"
+    unlabelled: str | None = None
     name: str = ""
     label_columns: str | None = None
 
@@ -108,6 +110,14 @@ def numbers_of(table: "AbstractTable", columns: Sequence[int]) -> "AnyFloatArray
     if not parts:
         raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions.")
     return np.concatenate(parts)
+
+
+def reject_empty(chunk: "AbstractChunk", column: int, name: str, where: str, fix: str) -> None:
+    """Raise if a cell of a column is empty, with its place and what to do."""
+    empty = chunk.is_empty(column)
+    if empty.any():
+        place = chunk.place(int(empty.argmax()))
+        raise ValueError(f"{where}: {place}, column {name!r} is empty. {fix}")
 
 
 def check_exists(path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli._selection import columns_of_classes, columns_of_map
-from dircal.cli._source import PredictionsFile, column_called
+from dircal.cli._source import PredictionsFile, column_called, reject_empty
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.validation import label_text
 
@@ -139,12 +139,15 @@ def batches_of(
 ) -> Iterator[tuple[int, FileBatch]]:
     """Rows in batches, with the number of the first of each."""
     for chunk in table.chunks(columns.all):
-        time = None if columns.time is None else table.as_labels(chunk.values(columns.time))
+        for option, column in (("--time", columns.time), ("--group", columns.group)):
+            if column is not None:
+                fix = "Fill it in, or leave the row out."
+                reject_empty(chunk, column, table.names[column], option, fix)
         whole = FileBatch(
             chunk.numbers(columns.scores),
             texts_of(chunk, columns.label),
             None if columns.group is None else chunk.values(columns.group),
-            time,
+            None if columns.time is None else table.as_labels(chunk.times(columns.time)),
             None if columns.key is None else texts_of(chunk, columns.key),
         )
         for start in range(0, chunk.n_rows, size):

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dircal.shift import CalibrationMonitor
@@ -216,6 +217,41 @@ def test_bad_late_labels_leave_the_state(run, gaps, tmp_path, lines, options, me
     call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", *options)
     assert message in run(*call, "--late-labels", "late.csv", code=2).stderr
     assert CalibrationMonitor.load("s.json").to_dict() == before
+
+
+@pytest.mark.parametrize("option", ["--time", "--group"])
+@pytest.mark.parametrize("name", ["gap.csv", "gap.parquet"])
+def test_cells_that_are_empty_are_named_by_their_option(run, tmp_path, option, name):
+    frame = pd.DataFrame({"y": list("aba"), "a": 0.6, "b": 0.4, "t": ["1", "2", None]})
+    if name == "gap.csv":
+        frame.to_csv(tmp_path / name, index=False)
+    else:
+        frame.to_parquet(tmp_path / name)
+    told = run("monitor", name, "--label", "y", "--columns", "a,b", option, "t", code=2).stderr
+    assert f"{option}: " in told
+    assert "column 't' is empty. Fill it in, or leave the row out." in told
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+def test_times_of_parquet(run, tmp_path, zone):
+    """Also those that a clock shows twice, when summer ends."""
+    times = pd.date_range("2020-11-01", periods=300, freq="h", tz="UTC")
+    scores, labels = drifting()
+    frame = pd.DataFrame(scores[:300], columns=ANIMALS).assign(y=labels[:300])
+    times = times.tz_localize(None) if zone is None else times.tz_convert(zone)
+    frame.assign(t=times).to_parquet(tmp_path / "s.parquet")
+    call = ("monitor", "s.parquet", "--label", "y", "--time", "t", "--state", "s.json", "--json")
+    assert json.loads(run(*call, "--batch", "100").stdout)["new_rows"] == 300
+    frame[::-1].assign(t=times[::-1]).to_parquet(tmp_path / "back.parquet")
+    told = run("monitor", "back.parquet", "--label", "y", "--time", "t", code=2).stderr
+    assert "must not go back" in told
+
+
+def test_days_are_times(run, tmp_path):
+    days = pd.date_range("2020-01-01", periods=30).date
+    frame = pd.DataFrame({"y": ["a", "b"] * 15, "a": 0.6, "b": 0.4, "t": days})
+    frame.to_parquet(tmp_path / "d.parquet")
+    assert "30 new rows" in run("monitor", "d.parquet", "--label", "y", "--time", "t").output
 
 
 def test_a_stream_without_any_label_needs_the_classes(run, write_csv):

@@ -81,6 +81,10 @@ class AbstractChunk(ABC):
     def values(self, column: int) -> LabelArray:
         """Labels (m,) in this column, or a ValueError that says where there is none."""
 
+    def times(self, column: int) -> LabelArray:
+        """Times (m,) in this column, in the form that it has them."""
+        return self.values(column)
+
     @abstractmethod
     def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
         """Which rows (m,) have no label in this column."""
