@@ -18,6 +18,10 @@ from dircal.validation import label_text
 
 __all__ = ["CostsFile", "read_costs", "table_of_costs"]
 
+_EXAMPLE = (
+    'Write for example {"fraud": {"block": 0, "pass": 100}, "honest": {"block": 15, "pass": 0}}.'
+)
+
 
 @dataclass(frozen=True)
 class CostsFile:
@@ -130,10 +134,7 @@ def _from_json(path: Path, text: str) -> dict[str, dict[str, float]]:
     except JSONError as error:
         raise ValueError(f"--costs {str(path)!r} {error}. Correct it.") from None
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        raise ValueError(
-            f"--costs {str(path)!r} must hold costs by class and action. Write for example "
-            '{"fraud": {"block": 0, "pass": 100}, "honest": {"block": 15, "pass": 0}}.'
-        )
+        raise ValueError(f"--costs {str(path)!r} must hold costs by class and action. {_EXAMPLE}")
     actions = list(next(iter(found.values()), {}))
     for label, each in found.items():
         if set(each) != set(actions):
@@ -141,7 +142,13 @@ def _from_json(path: Path, text: str) -> dict[str, dict[str, float]]:
                 f"--costs {str(path)!r}: {label!r} does not name the same actions as the others. "
                 "Write a cost for each action."
             )
-    return {
+    costs = {
         label: {action: _number(path, each[action], label) for action in actions}
         for label, each in found.items()
     }
+    if len(costs) < 2 or len(actions) < 2:
+        raise ValueError(
+            f"--costs {str(path)!r} must have at least two classes and two actions; got "
+            f"{len(costs)} and {len(actions)}. {_EXAMPLE}"
+        )
+    return costs

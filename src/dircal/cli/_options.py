@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = [
     "costs_options",
     "cross_fitting_options",
     "engine_options",
+    "finite",
     "label_columns_option",
     "map_argument",
     "output_options",
@@ -277,8 +279,18 @@ def costs_options(command: _F) -> _F:
 def ask_option(command: _F) -> _F:
     """``--ask``, one more action."""
     return click.option(
-        "--ask", type=float, help="One more action, 'ask', which costs so much in any class."
+        "--ask",
+        type=float,
+        callback=finite,
+        help="One more action, 'ask', which costs so much in any class.",
     )(command)
+
+
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Reject NaN and infinity, which click takes for numbers."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number; got {value}.")
+    return value
 
 
 def weights_option(command: _F) -> _F:

@@ -110,6 +110,12 @@ def test_bad_costs(text, message, run, fitted, tmp_path):
         ('{"ant": {"a": 1, "b": 0}, "bee": {"a": 1, "b": 2}, "ant": {}}', "key 'ant' twice"),
         ("[1, 2]", "must hold costs by class and action"),
         ('{"ant": {"a": 1}, "bee": {"b": 1}, "cow": {"a": 1}}', "the same actions"),
+        (
+            '{"ant": {"a": 1}, "bee": {"a": 1}, "cow": {"a": 1}}',
+            "at least two classes and two actions",
+        ),
+        ('{"ant": {"a": 1, "b": 2}}', "at least two classes and two actions"),
+        ("{}", "at least two classes and two actions"),
         ('{"ant": {"a": null}, "bee": {"a": 1}, "cow": {"a": 1}}', "None"),
     ],
 )
@@ -128,6 +134,22 @@ def test_bad_usage(run, write_csv, costs):
     assert "no such file" in run("decide", "p.csv", "--costs", "none.csv", code=2).stderr.lower()
     found = run("decide", "p.csv", "--costs", "costs.csv", "-o", "p.csv", "--force", code=2)
     assert "is the input" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["decide", "p.csv", "--costs", "costs.csv"], "--ask"),
+        (["decide", "p.csv", "--costs", "costs.csv", "--label", "y"], "--max-risk"),
+        (["report", "p.csv", "--costs", "costs.csv", "--label", "y", "-o", "o.html"], "--ask"),
+        (["llm", "raw.jsonl", "--options", "A,B", "-o", "o.csv"], "--ask"),
+        (["monitor", "p.csv", "--label", "y"], "--level"),
+    ],
+)
+def test_numbers_that_are_not(run, write_csv, costs, command, option):
+    write_csv()
+    told = run(*command, option, "nan", code=2).stderr
+    assert f"Invalid value for '{option}': must be a finite number; got nan." in told
 
 
 def test_a_file_without_rows(run, tmp_path, costs):

@@ -12,6 +12,7 @@ from dircal.cli._options import (
     FILE,
     ask_option,
     common_options,
+    finite,
     source_options,
 )
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
@@ -39,6 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--max-risk",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    callback=finite,
     help="Also find the confidence from which on at most this share of predictions is wrong, "
     "with a certainty of 95 %; needs --label.",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._options import FILE, common_options, output_options
+from dircal.cli._options import FILE, common_options, finite, output_options
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _FEW = 20
 @click.option(
     "--ask",
     type=click.FloatRange(0.0, 1.0, min_open=True),
+    callback=finite,
     help="What it costs to ask a person, where an error costs 1: the column 'action' then says "
     "'ask' where that is cheaper.",
 )

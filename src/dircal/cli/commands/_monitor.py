@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._errors import GATE_FAILED
-from dircal.cli._options import FILE, common_options, source_options, stream_options
+from dircal.cli._options import FILE, common_options, finite, source_options, stream_options
 from dircal.cli._output import check_outputs, print_json, print_lines
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ _NEXT = (
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    callback=finite,
     default=0.05,
     show_default=True,
     help="Probability of an alarm, ever, if nothing is wrong.",
