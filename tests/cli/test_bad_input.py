@@ -175,6 +175,13 @@ def test_outputs_that_cannot_be(good, run, tmp_path):
     assert "folder that does not exist" in good("no/map.json")
     assert "is a folder" in good(".")
     assert "is a device or a pipe" in good("/dev/null", "--force")
+    (tmp_path / "one.json").symlink_to("other.json")
+    (tmp_path / "other.json").symlink_to("one.json")
+    for name, *force in (["one.json"], ["one.json", "--force"], ["other.json"]):
+        assert f"{name!r} is a link that leads back to itself" in good(name, *force)
+    (tmp_path / "dangling.json").symlink_to("target.json")
+    assert good("dangling.json", code=0) == ""
+    assert (tmp_path / "target.json").exists()
     assert good("map.json", "--force", code=0) == ""
     assert (
         "must be of the type of the input"

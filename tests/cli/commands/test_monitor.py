@@ -120,10 +120,12 @@ def test_groups(run, tmp_path):
         (["--label", "y", "--level", "0.01", "--state", "s.json"], "has the level 0.05, not 0.01"),
         (["--label", "y", "--state", "stream.csv"], "--state 'stream.csv' is the input"),
         (["--label", "y", "--state", "nowhere/s.json"], "folder that does not exist"),
+        (["--label", "y", "--state", "loop"], "'loop' is a link that leads back to itself"),
     ],
 )
-def test_bad_input(run, stream, arguments, message):
+def test_bad_input(run, stream, tmp_path, arguments, message):
     stream(300)
+    (tmp_path / "loop").symlink_to("loop")
     run("monitor", "stream.csv", "--label", "y", "--state", "s.json")
     before = CalibrationMonitor.load("s.json").to_dict()
     result = run("monitor", "stream.csv", *arguments, code=2)
