@@ -278,6 +278,14 @@ def test_labels_that_do_not_fit(run, tmp_path):
     assert "has 3 labels, but 'p.npy' has 4 rows" in told
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "cp1252", "punycode"])
+def test_encodings_that_a_file_does_not_have(run, tmp_path, encoding):
+    (tmp_path / "p.csv").write_bytes(GOOD.encode() + b"\x81,0.5,0.5\n")
+    told = run("evaluate", "p.csv", "--label", "y", "--encoding", encoding, code=2).stderr
+    assert told.startswith("Error: 'p.csv' is not text in ")
+    assert "--encoding" in told
+
+
 def test_labels_beside_are_for_arrays_only(run, write_csv):
     write_csv()
     np.save("y.npy", np.array([0, 1, 1]))

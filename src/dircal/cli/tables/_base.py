@@ -180,6 +180,12 @@ def reading(path: Path) -> Iterator[None]:
             f"0x{error.object[error.start]:02x}). Save it as UTF-8, or say what it is, for example "
             "--encoding cp1252 or --encoding utf-16."
         ) from error
+    except UnicodeError as error:
+        # Such as the lack of a mark that UTF-16 begins with.
+        raise ValueError(
+            f"{str(path)!r} is not text in the encoding that was named ({error}). Pass another "
+            "--encoding, or save the file as UTF-8."
+        ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{str(path)!r} is damaged or cut off ({error}). Write or copy it again."
