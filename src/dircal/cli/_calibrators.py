@@ -49,9 +49,11 @@ def check_names(names: str | None) -> str | None:
 
 
 def check_settings(options: Sequence[str]) -> Sequence[str]:
-    """Refuse options that are not of the form ``name=value``."""
-    for option in options:
-        _parse(option)
+    """Reject options that are not of the form ``name=value``, or repeated."""
+    names = [_parse(option)[0] for option in options]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name!r} is given twice. Give each option one value.")
     return options
 
 

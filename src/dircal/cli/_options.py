@@ -259,15 +259,24 @@ def engine_options(command: _F) -> _F:
     engine = click.option(
         "--engine",
         type=click.Choice(["threads", "dask"]),
+        is_eager=True,
         help="Read Parquet files a row group at a time, by threads or by a Dask cluster; folders "
         "and patterns are read by threads unless this says otherwise.",
     )
     scheduler = click.option(
         "--scheduler",
         metavar="ADDRESS",
+        callback=_with_dask,
         help="Scheduler of the cluster, such as tcp://host:8786; without it one is started here.",
     )
     return engine(scheduler(command))
+
+
+def _with_dask(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    # The engine is eager, and known by now.
+    if value is not None and context.params.get("engine") != "dask":
+        raise click.UsageError("--scheduler needs --engine dask.")
+    return value
 
 
 def costs_options(command: _F) -> _F:

@@ -68,6 +68,11 @@ def command(
         )
     if predictions is None and priors is None:
         raise ValueError("Name PREDICTIONS to find the new frequencies in, or give them: --priors.")
+    if predictions is None and (old is not None or columns is not None):
+        option = "--columns" if old is None else "--old"
+        raise ValueError(
+            f"{option} needs PREDICTIONS, the new rows. Name them, or leave {option} out."
+        )
     calibrator = dircal.load(map_file)
     shift = PriorShift(
         calibrator,
