@@ -134,13 +134,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         if kwargs.get("output") is not None:
             read = input_files(predictions, label, label_columns)
             check_outputs([("--output", kwargs["output"])], force=kwargs["force"], inputs=read)
-        if label is None and label_columns is None:
-            raise click.MissingParameter(param_hint="'--label'", param_type="option")
-        if label and label_columns is not None:
-            raise click.UsageError(
-                "--label and --label-columns exclude each other: one column with the label, or one "
-                "for each class."
-            )
+        _check_label_options(label, label_columns)
         source = PredictionsFile(
             input_file(click.get_current_context(), predictions, kind),
             columns=columns,
@@ -159,6 +153,16 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _check_label_options(label: str | None, label_columns: str | None) -> None:
+    if label is None and label_columns is None:
+        raise click.MissingParameter(param_hint="'--label'", param_type="option")
+    if label and label_columns is not None:
+        raise click.UsageError(
+            "--label and --label-columns exclude each other: one column with the label, or one for "
+            "each class."
+        )
 
 
 def _text_options(command: _F) -> _F:
