@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dircal
-from dircal.decide import CostTable, best_actions, realised_cost, savings
+from dircal.decide import CostTable, best_actions, expected_cost, realised_cost, savings
 
 COSTS = {"ant": {"shoo": 0, "eat": 9}, "bee": {"shoo": 2, "eat": 5}, "cow": {"shoo": 7, "eat": 0}}
 
@@ -71,6 +71,17 @@ def test_numbers_as_labels(run, tmp_path, animals):
     assert_allclose(
         found["realised_cost"]["mean"], realised_cost(np.arange(300) % 3, proba, table).mean
     )
+
+
+@pytest.mark.parametrize("label", [(), ("--label", "y")])
+def test_numbers_as_labels_in_text(run, write_csv, tmp_path, label, animals):
+    y = np.arange(300) % 3
+    write_csv(columns=range(3), labels=y)
+    (tmp_path / "costs.csv").write_text("class,a,b\n0,1,2\n2,3,1\n1,0,5\n")
+    found = json.loads(run("decide", "p.csv", "--costs", "costs.csv", *label, "--json").stdout)
+    table = CostTable.from_matrix([[1, 2], [0, 5], [3, 1]], classes=range(3), actions=["a", "b"])
+    assert_allclose(found["expected_cost"]["mean"], expected_cost(animals[0], table).mean)
+    assert ("realised_cost" in found) == bool(label)
 
 
 @pytest.mark.parametrize(

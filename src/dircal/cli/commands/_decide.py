@@ -114,7 +114,9 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
         aside = [column_called(table, source.label, "--label")] if source.label else []
         y = labels_of_column(table, aside[0], source.unlabelled)[0] if aside else None
         if calibrator is None:
-            known = table.as_labels(costs_file.classes_like(y))
+            known = costs_file.classes_like(y)
+            if known.dtype.kind == "U":
+                known = table.as_labels(known)
             chosen = columns_of_classes(table, source.columns, None, known, aside)
             costs = costs_file.table(np.sort(chosen.classes))
             return _Rows(numbers_of(table, chosen.positions), chosen.classes, costs, y)
