@@ -286,6 +286,29 @@ def test_encodings_that_a_file_does_not_have(run, tmp_path, encoding):
     assert "--encoding" in told
 
 
+@pytest.mark.parametrize("label", ["y", "y.npy"])
+def test_labels_of_bytes_that_are_not_text(run, label):
+    np.savez("p.npz", scores=np.full((4, 2), 0.5), y=np.array([b"\xff", b"a", b"a", b"a"]))
+    np.save("p.npy", np.full((4, 2), 0.5))
+    np.save("y.npy", np.array([b"\xff", b"a", b"a", b"a"]))
+    file = "p.npy" if label == "y.npy" else "p.npz"
+    told = run("fit", file, "--label", label, "-o", "x.json", code=2).stderr
+    assert told.startswith(f"Error: --label {label!r} holds bytes that are not text in UTF-8")
+
+
+def test_characters_that_files_cannot_hold(run, write_csv, tmp_path):
+    """Half of a character beyond the first 65,536, which JSON can spell."""
+    write_csv()
+    costs = '{"ant": {"\\ud800x": 0, "y": 1}, "bee": {"\\ud800x": 1, "y": 0}, '
+    (tmp_path / "costs.json").write_text(costs + '"cow": {"\\ud800x": 1, "y": 1}}')
+    told = run("decide", "p.csv", "--costs", "costs.json", "-o", "actions.csv", code=2).stderr
+    assert "cannot be written as text in UTF-8. Rename it." in told
+    assert not (tmp_path / "actions.csv").exists()
+    run("fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "map.json")
+    call = ("apply", "map.json", "p.csv", "--encoding", "ascii", "--prefix", "é", "-o", "out.csv")
+    assert "cannot be written as text in ASCII" in run(*call, code=2).stderr
+
+
 def test_labels_beside_are_for_arrays_only(run, write_csv):
     write_csv()
     np.save("y.npy", np.array([0, 1, 1]))

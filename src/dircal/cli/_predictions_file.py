@@ -173,7 +173,7 @@ def labels_of_column(
     found = np.concatenate(kept)
     _refuse_none(found, table)
     labels = table.as_labels(np.concatenate([part for part in parts if len(part)]))
-    return _checked(labels, table), found
+    return _checked(labels, table, table.names[column]), found
 
 
 def _refuse_none(kept: npt.NDArray[np.bool_], table: AbstractTable) -> None:
@@ -198,13 +198,18 @@ def _labels_beside(
     if source.unlabelled == "skip":
         kept = ~empty_labels(labels)
         _refuse_none(kept, table)
-    return _checked(labels[kept], table), kept
+    return _checked(labels[kept], table, source.label), kept
 
 
-def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
+def _checked(labels: LabelArray, table: AbstractTable, name: str) -> LabelArray:
     """Labels that can be labels; bytes become text."""
     if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
+        try:
+            labels = np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"--label {name!r} holds bytes that are not text in UTF-8. Save the labels as text."
+            ) from None
     words = Arguments(str(table.path), "--label", "a map", "")
     return as_labels(labels, len(labels), words)
 
