@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal.io._format_error import FormatError, Place
-from dircal.validation import as_plain, plain_labels_advice
+from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 

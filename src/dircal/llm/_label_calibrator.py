@@ -15,7 +15,7 @@ from dircal.llm._prompts import Means, Prompts, check_prompts, means_of, warn_of
 from dircal.maps import CalibrationMap, Explanation, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
-from dircal.validation import (
+from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
     as_plain,

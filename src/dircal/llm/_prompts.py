@@ -9,7 +9,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArr
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
 from dircal.shift import GroupedCalibrator
-from dircal.validation import LabelledScores, as_array, check_scores
+from dircal.tables import LabelledScores, as_array, check_scores
 
 __all__ = ["Means", "Prompts", "check_prompts", "means_of", "warn_of_same_texts"]
 

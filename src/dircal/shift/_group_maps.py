@@ -17,7 +17,7 @@ from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
 from dircal.shift._stream_rows import check_one_each
-from dircal.validation import LabelledScores, eager_frame
+from dircal.tables import LabelledScores, eager_frame
 
 __all__ = ["GroupMaps", "fit_group_maps", "split_groups"]
 

@@ -12,7 +12,7 @@ from dircal.calibrators import Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps, split_groups
-from dircal.validation import AbstractLabelledRows, LabelledScores, as_plain, same_kind
+from dircal.tables import AbstractLabelledRows, LabelledScores, as_plain, same_kind
 
 __all__ = ["GroupedCalibrator"]
 

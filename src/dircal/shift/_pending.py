@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, IntArray
 from dircal.shift._stream_rows import StreamRows, check_one_each
-from dircal.validation import as_array
+from dircal.tables import as_array
 
 __all__ = ["PendingRows"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
-from dircal.validation import (
+from dircal.tables import (
     Arguments,
     as_array,
     as_labels,

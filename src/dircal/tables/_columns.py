@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.validation._conversion import as_label_array
-from dircal.validation._names import (
+from dircal.tables._conversion import as_label_array
+from dircal.tables._names import (
     like_labels,
     match_exactly,
     match_names,
