@@ -137,6 +137,8 @@ def test_bad_groups(groups, message):
         fitted.calibrator_of("y")
     with pytest.raises(ValueError, match="`X` has no such column"):
         fitted.predict_proba(pd.DataFrame(q), groups="site")
+    with pytest.raises(ValueError, match="`X` must have distinct column names; got 'a' more"):
+        fitted.predict_proba(pd.DataFrame(q, columns=["a"] * q.shape[1]), groups="site")
 
 
 @pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
@@ -160,5 +162,3 @@ def test_weights_that_span_thirty_decades(seed):
     weight = 10.0 ** np.random.default_rng(seed).uniform(-15, 15, len(y))
     grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, weight, groups=groups)
     assert_allclose(grouped.predict_proba(q, groups=groups).sum(axis=1), 1.0)
-    with pytest.raises(ValueError, match="`X` must have distinct column names; got 'a' more"):
-        fitted.predict_proba(pd.DataFrame(q, columns=["a"] * q.shape[1]), groups="site")
