@@ -26,6 +26,7 @@ from dircal.tables._columns import (
     show,
 )
 from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
+from dircal.tables._eager import eager_frame
 from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.tables._labels import (
     as_labels,
@@ -107,6 +108,7 @@ __all__ = [
     "check_weight",
     "class_indices",
     "classes_of_columns",
+    "eager_frame",
     "find_columns",
     "label_text",
     "like_labels",

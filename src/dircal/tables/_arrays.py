@@ -25,6 +25,7 @@ from dircal.tables._conversion import (
     refuse_masked,
     refuse_sparse,
 )
+from dircal.tables._eager import eager_frame
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.tables._lazy import refuse_lazy
@@ -231,7 +232,7 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
     refuse_sparse(name, X)
     names: LabelArray | None = None
     if nw.dependencies.is_into_dataframe(X):
-        frame = nw.from_native(X, eager_only=True)
+        frame = eager_frame(name, X)
         names = np.array(list(frame.columns), dtype=object)
         if names.tolist() == list(range(len(names))):
             names = None  # pandas numbers columns that have no names
