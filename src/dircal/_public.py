@@ -7,7 +7,6 @@ file. Of the other rooms a few names are, which are listed.
 from dircal import (
     calibrators,
     decide,
-    distributed,
     export,
     inference,
     llm,
@@ -29,6 +28,7 @@ from dircal.maps import (
 )
 from dircal.report import Report
 from dircal.selection import *  # noqa: F403
+from dircal.tables import ScoreTable, scan
 
 __all__ = [
     "CanonicalParameters",
@@ -37,15 +37,16 @@ __all__ = [
     "InterpretationPoints",
     "LinearParameters",
     "Report",
+    "ScoreTable",
     "__version__",
     "decide",
-    "distributed",
     "export",
     "llm",
     "load",
     "metrics",
     "plots",
     "save",
+    "scan",
     "shift",
 ]
 __all__ += calibrators.__all__

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from dircal import __version__
-from dircal.cli._errors import told
 from dircal._suggestions import did_you_mean
+from dircal.cli._errors import told
 
 __all__ = ["SUMMARIES", "app"]
 

@@ -13,7 +13,6 @@ from dircal.calibrators import IdentityCalibrator
 from dircal.cli._label_columns import check_label_columns, read_label_columns
 from dircal.cli._selection import columns_of_classes
 from dircal.cli._source import PredictionsFile, column_called, open_file, reject_empty
-from dircal.tables._unchanged import changed, unchanged
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
 from dircal.inference import effective_annotators
@@ -26,6 +25,7 @@ from dircal.tables import (
     check_values,
     check_weight,
 )
+from dircal.tables._unchanged import changed, unchanged
 
 __all__ = ["FileRows", "arguments_of", "doubt_logits", "labels_of_column", "read_rows"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dircal.cli._kinds import input_kind, names_many_files
 from dircal._suggestions import did_you_mean
+from dircal.cli._kinds import input_kind, names_many_files
 
 if TYPE_CHECKING:
     from dircal._typing import AnyFloatArray, InputScale

@@ -11,6 +11,7 @@ from dircal._progress import Progress
 from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.cli._kinds import input_kind, names_many_files
+
 XX
 from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table

@@ -15,10 +15,10 @@ from dircal._typing import LabelArray
 from dircal.cli._source import PredictionsFile, check_exists, column_called, open_file
 from dircal.cli._stream_file import FileBatch, StreamColumns, StreamNames, batches_of, texts_of
 from dircal.cli._typed_labels import as_classes
-from dircal.tables._unchanged import unchanged
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor
 from dircal.tables import label_text, show
+from dircal.tables._unchanged import unchanged
 
 __all__ = ["Watched", "Watching", "watch_file"]
 

@@ -31,6 +31,7 @@ from dircal.inference._confidence_interval import ConfidenceInterval, confidence
 from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._effective_annotators import effective_annotators
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
+from dircal.inference._evaluate import Evaluation, evaluate
 from dircal.inference._findings import Findings as Findings
 from dircal.inference._findings import find_all as find_all
 from dircal.inference._paired_comparison import PairedComparison, paired_comparison
@@ -48,6 +49,7 @@ from dircal.inference._trial import AbstractTrial as AbstractTrial
 from dircal.inference._trial import ArrayTrial as ArrayTrial
 from dircal.inference._trial import CrossFitted as CrossFitted
 from dircal.inference._trial import PartsTrial as PartsTrial
+from dircal.inference._trial import make_trial as make_trial
 
 __all__ = [
     "CalibrationTest",
@@ -55,6 +57,7 @@ __all__ = [
     "ComparisonRow",
     "ConfidenceInterval",
     "EquivalenceTest",
+    "Evaluation",
     "FriedmanTest",
     "PairedComparison",
     "ScoreTest",
@@ -66,6 +69,7 @@ __all__ = [
     "critical_difference",
     "effective_annotators",
     "equivalence_test",
+    "evaluate",
     "friedman",
     "paired_comparison",
     "rank_groups",

@@ -147,9 +147,7 @@ def compare(
     probabilities = {}
     if data.is_in_memory:
         probabilities = {name: one.probabilities for name, one in predictions.items()}
-    return Comparison(
-        table, level, probabilities, trial.scored_rows, fit_warnings, trial.n_scored
-    )
+    return Comparison(table, level, probabilities, trial.scored_rows, fit_warnings, trial.n_scored)
 
 
 def compare_in_trial(

@@ -5,6 +5,5 @@ from dircal.report._report import Report
 from dircal.report._summarise import summarise as summarise
 from dircal.report._task import REPORTING as REPORTING
 from dircal.report._task import Request as Request
-from dircal.report._task import TableInParts as TableInParts
 
 __all__ = ["Report"]

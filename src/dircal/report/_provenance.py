@@ -33,7 +33,7 @@ def row_numbers(task: Task) -> Callable[[int], int] | None:
 
     None where rows of weight zero, which are passed over, may lie between those of a part.
     """
-    if isinstance(task.trial, PartsTrial) and task.trial.data.is_weighted:
+    if not task.data.is_in_memory and task.request.is_weighted:
         return None
     return task.trial.row_number
 
@@ -43,8 +43,8 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     data, names, request = task.data, task.names, task.request
     if isinstance(data, LabelledScores):
         counts = _labels_of(len(names), data)
-        assert request.y_true is not None
-        prints, some = fingerprints_of_arrays(request.y_true, data), data
+        labels = request.y_true if request.table is None else request.table.loaded.labels
+        prints, some = fingerprints_of_arrays(labels, data), data
         dtype, weight = data.matrix.dtype, data.sample_weight
         total = None if weight is None else float(weight.sum())
     else:
@@ -94,7 +94,7 @@ def summarise_settings(
     task: Task, methods: Sequence[Method], chosen: Method, where: ScoreFinding | None
 ) -> Settings:
     """How the numbers were made, and the lines that make them again."""
-    split_once = isinstance(task.trial, PartsTrial) and task.trial.is_split_once
+    split_once = task.trial.is_split_once
     return Settings(
         _describe_cv(task),
         "the rows that are not scored" if split_once else "all rows",

@@ -16,6 +16,7 @@ from dircal.report._steps import Watcher
 from dircal.report._summarise import summarise
 from dircal.report._summary import Summary
 from dircal.report._task import Request
+from dircal.tables import ScoreTable, pass_progress
 
 __all__ = ["Report"]
 
@@ -65,15 +66,15 @@ class Report:
     @classmethod
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: ArrayLike | ScoreTable,
+        y_prob: ArrayLike | None = None,
         *,
         calibrators: Any = None,
         class_names: Sequence[str] | Mapping[Any, str] | None = None,
         classes: Iterable[Any] | None = None,
         sample_weight: ArrayLike | None = None,
         input_scale: InputScale = "probability",
-        cv: Any = 5,
+        cv: Any = None,
         n_resamples: int = 1_000,
         random_state: int | np.random.Generator | None = 0,
         title: str | None = None,
@@ -87,11 +88,11 @@ class Report:
 
         Parameters
         ----------
-        y_true : array-like (n,) or (n, k)
-            True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
+        y_true : array-like (n,) or (n, k), or ScoreTable
+            A table with labels and scores, or true labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
             that count annotators; rows that all have as many count once.
-        y_prob : array-like (n, k)
-            Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
+        y_prob : array-like (n, k), optional
+            Left out for a table. Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
             train the classifier.
         calibrators : calibrator, list or dict, optional
             One, several, or several by the names to show; fitted or not. None stands for
@@ -105,9 +106,11 @@ class Report:
             Weight of each row. There are then no intervals and no tests.
         input_scale : {"probability", "logit"}, default="probability"
             What ``y_prob`` holds.
-        cv : int, splitter or iterable of pairs, default=5
-            Number of folds, each with its share of every class; or a splitter of scikit-learn; or
-            pairs of indices (rows to fit, rows to score) that score no row twice.
+        cv : int, splitter or iterable of pairs, optional
+            Number of folds, each with its share of every class; None stands for 5. Or a splitter of scikit-learn; or
+            pairs of indices (rows to fit, rows to score) that score no row twice. A table that is
+            read in parts takes a number: rows are split by their numbers, and with more than
+            1,000,000 of them None scores one fold of five.
         n_resamples : int, default=1_000
             Number of draws for each interval and test, at least 100.
         random_state : int, numpy Generator or None, default=0
@@ -133,24 +136,25 @@ class Report:
         report : Report
             Ready to be written.
         """
-        request = Request(
-            y_true,
-            y_prob,
-            calibrators,
-            class_names,
-            classes,
-            sample_weight,
-            input_scale,
-            cv,
-            n_resamples,
-            random_state,
-            "Calibration report" if title is None else str(title),
-            None if source is None else str(source),
-            y_old=y_old,
-            prob_old=prob_old,
-            costs=costs,
-        )
-        return cls(summarise(request, progress))
+        with pass_progress("Reading", y_true) as (rows, passes):
+            request = Request(
+                rows,
+                y_prob,
+                calibrators,
+                class_names,
+                classes,
+                sample_weight,
+                input_scale,
+                cv,
+                n_resamples,
+                random_state,
+                "Calibration report" if title is None else str(title),
+                None if source is None else str(source),
+                y_old=y_old,
+                prob_old=prob_old,
+                costs=costs,
+            )
+            return cls(summarise(request, progress, passes))
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The page, a single file that needs no network.

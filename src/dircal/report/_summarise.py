@@ -15,6 +15,7 @@ from dircal.report._steps import Steps, Watcher, watched_steps
 from dircal.report._summary import ScoreFinding, Summary
 from dircal.report._task import LEVEL, Request, Task, check_request
 from dircal.report._verdict import judge
+from dircal.tables import Passes
 
 __all__ = ["summarise"]
 
@@ -22,11 +23,12 @@ __all__ = ["summarise"]
 _ALPHA = 0.05
 
 
-def summarise(request: Request, watcher: Watcher | None) -> Summary:
+def summarise(request: Request, watcher: Watcher | None, passes: Passes) -> Summary:
     """Check, calibrate, measure, and put into words."""
     task = check_request(request)
     names = task.names
-    with watched_steps(task.n_steps, watcher) as steps:
+    passes.expect(task.data.shape[0])
+    with watched_steps(task.n_steps, watcher, passes) as steps:
         predicted = predict(task.candidates, task.trial, steps)
         methods = summarise_methods(predicted, LEVEL, request.n_resamples, task.seed, steps)
         chosen = min(methods[1:], key=lambda method: method.measure("log_loss").value)

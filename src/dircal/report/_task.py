@@ -1,7 +1,7 @@
 """What a report was asked for, in the words of its user, and the same checked."""
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,26 +9,22 @@ import numpy as np
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.decide import CostTable, check_costs
-from dircal.inference import ArrayTrial, PartsTrial, check_drawing
+from dircal.inference import ArrayTrial, PartsTrial, check_drawing, make_trial
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
-from dircal.selection import (
-    check_cv,
-    deal_within_classes,
-    make_splits,
-    scored_rows,
-    used_rows,
-)
+from dircal.selection import check_cv
 from dircal.tables import (
+    AbstractLabelledRows,
     Arguments,
     LabelledScores,
     PartitionedScores,
+    ScoreTable,
     check_fit,
     check_random_state,
     refuse_soft_labels,
 )
 
-__all__ = ["LEVEL", "REPORTING", "Request", "TableInParts", "Task", "check_request"]
+__all__ = ["LEVEL", "REPORTING", "Request", "Task", "check_request"]
 
 LEVEL = 0.95
 """Of intervals and of ranges by chance."""
@@ -42,23 +38,10 @@ REPORTING = Arguments(
 
 
 @dataclass(frozen=True, eq=False)
-class TableInParts:
-    """A table that is read in parts, and how a user names its columns.
-
-    ``read`` gives its rows, checked with the labels of the columns as far as they are known.
-    """
-
-    read: Callable[[Iterable[Any] | None], PartitionedScores]
-    label: str
-    weight: str | None
-    columns: Sequence[str] | None
-
-
-@dataclass(frozen=True, eq=False)
 class Request:
-    """The arguments of `Report.from_predictions`, or of a report on a ``table`` in parts."""
+    """The arguments of `Report.from_predictions`."""
 
-    y_true: ArrayLike | None
+    y_true: ArrayLike | ScoreTable
     y_prob: ArrayLike | None
     calibrators: Any
     class_names: Sequence[str] | Mapping[Any, str] | None
@@ -70,10 +53,20 @@ class Request:
     random_state: int | np.random.Generator | None
     title: str
     source: str | None
-    table: TableInParts | None = None
     y_old: ArrayLike | None = None
     prob_old: ArrayLike | None = None
     costs: CostTable | None = None
+
+    @property
+    def table(self) -> ScoreTable | None:
+        """The table, if the rows are one."""
+        return self.y_true if isinstance(self.y_true, ScoreTable) else None
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        table = self.table
+        return self.sample_weight is not None or (table is not None and table.weight is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,41 +102,26 @@ def check_request(request: Request) -> Task:
     candidates = check_candidates(request.calibrators, request.input_scale)
     labels_of_columns = check_classes(candidates, request.classes)
     is_fitted = all(one.is_fitted for one in candidates)
-    trial = (_trial_of_arrays if request.table is None else _trial_of_parts)(
-        request, labels_of_columns, is_fitted
-    )
+    data = _check_rows(request, labels_of_columns)
+    trial = make_trial(data, request.cv, is_fitted=is_fitted)
     check_classes(candidates, request.classes, trial.data.classes)
     names = names_of(trial.data.classes, request.class_names)
-    old = None
-    if isinstance(trial, ArrayTrial):
-        old = _check_old(request, trial.data)
-        _check_costs(request, trial.data)
+    old = _check_old(request, trial.data)
+    _check_costs(request, trial.data)
     return Task(request, candidates, trial, names, seed, labels_of_columns is not None, old)
 
 
-def _trial_of_arrays(request: Request, classes: Any, is_fitted: bool) -> ArrayTrial:
-    assert request.y_prob is not None
-    assert request.y_true is not None
+def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
+    table = request.table
     data = check_fit(
-        request.y_prob,
-        request.y_true,
+        request.y_prob if table is None else table,
+        request.y_true if table is None else None,
         request.sample_weight,
         classes=classes,
         input_scale=request.input_scale,
         arguments=REPORTING,
     )
-    data = _once_each(data)
-    used = used_rows(data.sample_weight, len(data.labels))
-    if is_fitted:
-        return ArrayTrial(data, [], used, used)
-    splits = make_splits(request.cv, data.labels, used, deal_within_classes)
-    return ArrayTrial(data, splits, scored_rows(splits), used)
-
-
-def _trial_of_parts(request: Request, classes: Any, is_fitted: bool) -> PartsTrial:
-    assert request.table is not None
-    data = request.table.read(classes)
-    return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, request.cv)
+    return _once_each(data) if isinstance(data, LabelledScores) else data
 
 
 def _once_each(data: LabelledScores) -> LabelledScores:
@@ -153,7 +131,7 @@ def _once_each(data: LabelledScores) -> LabelledScores:
     return replace(data, sample_weight=None) if alike else data
 
 
-def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
+def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores | None:
     """Old rows of the same columns and classes, where there are any."""
     if request.y_old is None and request.prob_old is None:
         return None
@@ -178,15 +156,20 @@ def _check_old(request: Request, data: LabelledScores) -> LabelledScores | None:
     return old
 
 
-def _check_costs(request: Request, data: LabelledScores) -> None:
+def _check_costs(request: Request, data: AbstractLabelledRows) -> None:
     if request.costs is not None:
         _refuse_weights("costs", request, data)
         check_costs(request.costs).require_classes(data.classes)
 
 
-def _refuse_weights(name: str, request: Request, data: LabelledScores) -> None:
-    """What is tested needs rows that count alike, with one label each."""
-    if request.sample_weight is not None:
+def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> None:
+    """Raise unless rows count alike, with one label each, in memory: they are tested."""
+    if not isinstance(data, LabelledScores):
+        raise ValueError(
+            f"`{name}` needs all rows in memory, but the table is read in parts. Pass a table that "
+            f"fits into memory, or leave `{name}` out."
+        )
+    if request.is_weighted:
         raise ValueError(
             f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
             "weights there are no tests. Leave one of them out."

@@ -51,8 +51,8 @@ from dircal.tables._numbers import (
     check_option,
 )
 from dircal.tables._order import order_in_doubt, warn_of_order
-from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._score_table import ScoreTable, scan, scan_files
 from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
 from dircal.tables._text import TextFile
@@ -77,7 +77,6 @@ __all__ = [
     "NamedScores",
     "PartitionedScores",
     "Passes",
-    "pass_progress",
     "ScoreTable",
     "TableColumns",
     "TableLimits",
@@ -118,6 +117,7 @@ __all__ = [
     "observed_classes",
     "order_in_doubt",
     "parse_whole_numbers",
+    "pass_progress",
     "plain_labels_advice",
     "refuse_soft_labels",
     "same_kind",

@@ -17,6 +17,11 @@ class Passes:
     def __init__(self, line: Progress | None = None) -> None:
         self._line = line
 
+    @property
+    def are_shown(self) -> bool:
+        """Whether there are passes to report."""
+        return self._line is not None
+
     def expect(self, n_rows: int) -> None:
         """Set the number of rows of a pass."""
         if self._line is not None:

@@ -73,11 +73,12 @@ def _calibrate(
 ) -> tuple[int, list[str], dict[str, str]]:
     """Write the calibrated file; gives how many rows, the names of the columns, and the marks."""
     from dircal._progress import Progress
+
     XX
     from dircal.cli._source import open_file
-    from dircal.tables._unchanged import changed
     from dircal.cli.tables import Change
     from dircal.io import to_bytes
+    from dircal.tables._unchanged import changed
 
     with open_file(source) as table:
         columns = columns_of_map(table, source.columns, calibrator)

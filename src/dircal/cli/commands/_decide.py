@@ -106,6 +106,7 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
     import numpy as np
 
     from dircal.cli._predictions_file import labels_of_column
+
     XX
     from dircal.cli._source import column_called, numbers_of, open_file
     from dircal.tables._unchanged import unchanged
