@@ -10,8 +10,10 @@ import torch
 from onnx.reference import ReferenceEvaluator
 from scipy.special import softmax
 
-from dircal import CalibratorCV, OneVsRestCalibrator, calibrators
+from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator, calibrators
 from dircal.export import from_torch, to_keras, to_onnx, to_python, to_sql, to_torch
+from dircal.io import from_bytes, to_bytes
+from dircal.shift import GroupedCalibrator, PriorShift, RecalibratedCalibrator, recalibrate
 
 pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
 CURVES = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
@@ -239,3 +241,59 @@ def test_maps_that_bend_agree(k, scale, make_problem, run_sql):
     rows = hard_rows(fitted, X)[-200:]
     assert_agrees(fitted, rows, tolerance(fitted, rows), run_sql)
     assert_agrees_in_single(fitted, rows)
+
+
+def of_a_group(calibrator, X, y):
+    grouped = GroupedCalibrator(calibrator).fit(X, y, groups=list("ab") * (len(y) // 2))
+    return grouped.calibrator_of("a")
+
+
+def of_new_priors(calibrator, X, y):
+    fitted = calibrator if hasattr(calibrator, "classes_") else calibrator.fit(X, y)
+    return PriorShift(fitted, priors=[0.5, 0.3, 0.2], old_priors=[0.3, 0.4, 0.3]).adapt()
+
+
+def of_new_labels(calibrator, X, y):
+    return recalibrate(calibrator.fit(X, y), X[::3], (y[::3] + 1) % 3)
+
+
+def choice_of(calibrator):
+    return AutoCalibrator(calibrators=[calibrator], cv=2, input_scale=calibrator.input_scale)
+
+
+def search_of(calibrator):
+    return CalibratorCV(calibrator, [{}], cv=2)
+
+
+NESTINGS = {
+    "itself": lambda one, X, y: one.fit(X, y),
+    "group": of_a_group,
+    "priors": of_new_priors,
+    "new labels": of_new_labels,
+    "search": lambda one, X, y: search_of(one).fit(X, y),
+    "choice": lambda one, X, y: choice_of(one).fit(X, y),
+    "search of a choice": lambda one, X, y: search_of(choice_of(one)).fit(X, y),
+    "search of groups": lambda one, X, y: search_of(GroupedCalibrator(one)).fit(X, y),
+    "search of moved": lambda one, X, y: search_of(RecalibratedCalibrator(one)).fit(X, y),
+    "priors of a group": lambda one, X, y: of_new_priors(of_a_group(one, X, y), X, y),
+    "new labels of a search": lambda one, X, y: of_new_labels(search_of(one), X, y),
+    "group of a choice of a search": lambda one, X, y: of_a_group(choice_of(search_of(one)), X, y),
+}
+
+
+@pytest.mark.parametrize("nesting", NESTINGS.values(), ids=NESTINGS)
+def test_a_module_that_was_not_trained_comes_back_as_the_same_map(either, nesting):
+    calibrator, make = either
+    X, y = make(0, n=48, k=3)
+    y[:6] = [0, 1, 2] * 2
+    fitted = nesting(calibrator, X, y)
+    try:
+        module = to_torch(fitted)
+    except ValueError:
+        assert isinstance(innermost(calibrator), CURVES)
+        return
+    back = from_torch(module)
+    expected = fitted.predict_proba(X)
+    assert np.abs(back.predict_proba(X) - expected).max() <= 1e-14
+    stored = from_bytes(to_bytes(back))
+    assert np.abs(stored.predict_proba(X) - expected).max() <= 1e-14

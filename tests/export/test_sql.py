@@ -262,6 +262,11 @@ def test_it_is_written_to_a_file(make_problem, tmp_path):
         ({"table": "t", "names": ["a", "b", "b"]}, "`names` must hold 3 .* for each class"),
         ({"table": "t", "names": ["a", "b", "2"]}, "`names` has '2', which is one of the columns"),
         ({"table": "t", "names": ["a", "b", "c\0"]}, "`names` must hold names of columns"),
+        ({"table": "a\ud800"}, "`table` must be the name of a table"),
+        (
+            {"table": "t", "columns": ["a", "b", "c\ud800"]},
+            "`columns` must hold names of columns; got .* Pass text that UTF-8 can encode",
+        ),
         ({"table": "t", "dialect": "mysql"}, "`dialect` must be one of"),
         (
             {"table": "t", "dialect": "postgres", "names": ["a", "b", "ä" * 32]},
@@ -273,6 +278,18 @@ def test_bad_arguments(options, message, make_problem):
     fitted = fit(TemperatureScaling(), make_problem, 3)
     with pytest.raises(ValueError, match=message):
         to_sql(fitted, **options)
+
+
+def test_labels_that_are_no_unicode_need_names(make_problem, tmp_path):
+    problem = make_problem(0, n=200, k=3)
+    labels = np.array(["x\ud800", "b", "c"], dtype=object)
+    fitted = TemperatureScaling(classes=labels).fit(problem.proba, labels[problem.y])
+    with pytest.raises(ValueError, match="`columns` must hold names of columns"):
+        to_sql(fitted, tmp_path / "query.sql", table="t")
+    with pytest.raises(ValueError, match="`names` must hold names of columns"):
+        to_sql(fitted, tmp_path / "query.sql", table="t", columns=list("abc"))
+    assert not list(tmp_path.iterdir())
+    to_sql(fitted, tmp_path / "query.sql", table="t", columns=list("abc"), names=list("def"))
 
 
 def test_too_many_classes(make_problem):

@@ -62,6 +62,46 @@ def fitted(make_problem):
     return DirichletCalibrator().fit(problem.proba, problem.y)
 
 
+@pytest.mark.parametrize("damaged", [1e308, -1e308, 1e200])
+@each_golden
+def test_maps_with_damaged_numbers_do_not_predict_nan(path, damaged):
+    """Every number of a map in turn, if there are few: what loads predicts probabilities."""
+    document = json.loads(path.read_text())
+    expected = json.loads((path.parent / "expected.txt").read_text())[path.stem]
+    places = [place for place in numbers_of(document) if "data" in place]
+    for place in places[:: 1 + len(places) // 20]:
+        content = json.dumps(set_at(document, place, damaged)).encode()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dircal.exceptions.RowSumWarning)
+            try:
+                loaded = from_bytes(content)
+            except ValueError:
+                continue
+            assert np.isfinite(loaded.predict_proba(expected["X"])).all()
+
+
+def numbers_of(node, place=()):
+    if isinstance(node, dict | list):
+        items = node.items() if isinstance(node, dict) else enumerate(node)
+        for name, value in items:
+            yield from numbers_of(value, (*place, name))
+    elif isinstance(node, float):
+        yield place
+
+
+@pytest.mark.parametrize("damaged", [1e308, -1e308, 1e101])
+def test_a_damaged_coefficient_of_a_curve_is_refused(damaged):
+    path = GOLDEN[0].parents[1] / "version-3" / "bayesian_curves.json"
+    document = json.loads(path.read_text())
+    for place in numbers_of(document):
+        if "coefficients" in place:
+            content = json.dumps(set_at(document, place, damaged)).encode()
+            with pytest.raises(
+                ValueError, match=r"coefficients needs numbers between -1e\+100 and"
+            ):
+                from_bytes(content)
+
+
 class TestUncertainty:
     """What only intervals need is most of a file, and in it if wanted."""
 
@@ -510,7 +550,11 @@ class TestLoad:
         with pytest.raises(ValueError, match="map_ cannot be"):
             load_json(set_at(document, place, two), tmp_path)
         deep = whole
-        for _ in range(30):
+        for level in range(30):
+            if level == 6:
+                # As of searches, groups and new labels in one another: it is read to the end.
+                with pytest.raises(ValueError, match="must end in a softmax"):
+                    load_json(set_at(document, (*FITTED, "map_"), deep), tmp_path)
             inside = step("MeanOfMaps", members={"type": "tuple", "items": [deep]})
             steps = {"type": "tuple", "items": [inside]}
             deep = {"type": "CalibrationMap", "fields": {"n_columns": 3, "steps": steps}}

@@ -147,6 +147,19 @@ def test_certain_rows_have_finite_numbers():
         assert "inf" not in str(explanation)
 
 
+@pytest.mark.parametrize("clip", ["learned", 1e-300])
+@pytest.mark.parametrize("size", [1e40, 1e99])
+def test_logits_beyond_single_precision(size, clip):
+    """Warnings are errors: single precision is enough where the clip keeps scores in range."""
+    logits = size * np.random.default_rng(1).normal(size=(50, 4))
+    y = logits.argmax(axis=1)
+    y[:4] = range(4)
+    calibrator = DirichletCalibrator(input_scale="logit", clip=clip).fit(logits, y)
+    for explanation in (calibrator.explain(), calibrator.explain(logits)):
+        assert all(np.isfinite(effect.shift) for effect in explanation.classes)
+        assert "nan" not in str(explanation)
+
+
 def test_a_few_lines_and_a_card(make_problem):
     problem = make_problem(0, n=600)
     labels = np.array(["<i>ant", "bee", "cow"])

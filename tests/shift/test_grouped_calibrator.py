@@ -137,3 +137,26 @@ def test_bad_groups(groups, message):
         fitted.calibrator_of("y")
     with pytest.raises(ValueError, match="`X` has no such column"):
         fitted.predict_proba(pd.DataFrame(q), groups="site")
+
+
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("total", [1e12, 1e15, 1e25])
+@pytest.mark.parametrize("k", [3, 10])
+def test_counts_beyond_all_digits_give_the_map_of_large_ones(k, total):
+    q, _, groups, _ = world(9, [40, 40], 0.5, k)
+    counts = np.random.default_rng(0).integers(1, 5, size=q.shape)
+    fits = [
+        GroupedCalibrator(TemperatureScaling()).fit(q, counts * one, groups=groups, counts=True)
+        for one in (1e9, total)
+    ]
+    large, beyond = (each.predict_proba(q, groups=groups) for each in fits)
+    assert_allclose(beyond, large, atol=1e-4)
+    assert all(1e-8 <= value <= 1e8 for value in fits[1].precisions_.values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_that_span_thirty_decades(seed):
+    q, y, groups, _ = world(seed, [30, 40, 30], 0.5)
+    weight = 10.0 ** np.random.default_rng(seed).uniform(-15, 15, len(y))
+    grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, weight, groups=groups)
+    assert_allclose(grouped.predict_proba(q, groups=groups).sum(axis=1), 1.0)

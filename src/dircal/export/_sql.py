@@ -9,7 +9,7 @@ from dircal._version import __version__
 from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._sql_dialects import DIALECTS, Dialect
 from dircal.export._sql_layers import NOTHING, Cell, Layers, fill
-from dircal.export._tables import FARTHEST_SUM, check_columns, check_names
+from dircal.export._tables import FARTHEST_SUM, check_columns, check_names, is_name
 from dircal.validation import LARGEST, check_option
 
 __all__ = ["to_sql"]
@@ -114,7 +114,7 @@ def to_sql(
 
 def _check_table(table: str | Sequence[str]) -> list[str]:
     parts: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
-    if not parts or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
+    if not parts or not all(map(is_name, parts)):
         raise ValueError(
             f"`table` must be the name of a table, or the names that lead to it; got {table!r}. "
             "Pass for example 'scores' or ('sales', 'scores')."

@@ -8,7 +8,7 @@ import numpy as np
 from dircal.export._fitted import Fitted
 from dircal.validation import ROW_SUM_TOLERANCE, show
 
-__all__ = ["FARTHEST_SUM", "check_columns", "check_names"]
+__all__ = ["FARTHEST_SUM", "check_columns", "check_names", "is_name"]
 
 FARTHEST_SUM = ROW_SUM_TOLERANCE + 1e-9
 """What a sum may miss one by: 0.33 + 0.33 + 0.33 misses by a little more than one hundredth."""
@@ -36,11 +36,22 @@ def check_names(names: Iterable[str] | None, columns: list[str], fitted: Fitted)
     return found
 
 
+def is_name(value: Any) -> bool:
+    """Whether databases can have a table or a column of this name."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    # Half of a pair of surrogates is no character.
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def _check(argument: str, given: Any, labels: list[Any], what: str) -> list[str]:
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     for name in found:
-        if not isinstance(name, str) or not name or "\0" in name:
-            raise ValueError(f"`{argument}` must hold names of columns; got {name!r}. Pass text.")
+        if not is_name(name):
+            raise ValueError(
+                f"`{argument}` must hold names of columns; got {name!r}. Pass text that UTF-8 can "
+                "encode, without zero characters."
+            )
     differ = "different names"
     if len({*found}) == len(found) == len(labels):
         if len({name.lower() for name in found}) == len(found):

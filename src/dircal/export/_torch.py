@@ -3,15 +3,14 @@
 import io
 import json
 import os
-from dataclasses import replace
 from typing import Any, Literal
 
 from dircal._files import write_whole
 from dircal.export._extras import need
 from dircal.export._fitted import check_fitted
+from dircal.export._map_holder import give_map, holder_of
 from dircal.export._single import single_expression
 from dircal.io import from_bytes, to_bytes
-from dircal.maps import CalibrationMap, MeanOfMaps, OneVsRest
 from dircal.validation import check_option
 
 __all__ = ["from_torch", "to_torch"]
@@ -94,18 +93,12 @@ def to_torch(
     torch = need("torch")
     from dircal.export._torch_module import CalibratorModule
 
-    module = CalibratorModule(fitted, to_bytes(_chosen(calibrator))).to(getattr(torch, dtype))
+    module = CalibratorModule(fitted, to_bytes(holder_of(calibrator))).to(getattr(torch, dtype))
     if dtype == "float32":
         single_expression(fitted, _REMEDY)
     if path is not None:
         write_whole(path, _program(torch, module, dtype))
     return module
-
-
-def _chosen(calibrator: Any) -> Any:
-    """What a choice between calibrators has come to; any other calibrator itself."""
-    chosen = getattr(calibrator, "calibrator_", None)
-    return calibrator if chosen is None else _chosen(chosen)
 
 
 def _program(torch: Any, module: Any, dtype: str) -> bytes:
@@ -135,8 +128,10 @@ def from_torch(module: Any) -> Any:
     Returns
     -------
     calibrator : calibrator
-        Of the class that the module was made from, with its parameters and labels; for an
-        `AutoCalibrator` the one that it chose.
+        Of the class that the module was made from, with its parameters and labels. For an
+        `AutoCalibrator` the calibrator that it chose. For a calibrator that extends a fitted one,
+        such as `PriorShift`, a `GroupedCalibrator` without groups, with the original calibrator as
+        ``calibrator_``: training does not keep the parts of its map apart.
 
     See Also
     --------
@@ -144,9 +139,9 @@ def from_torch(module: Any) -> Any:
 
     Notes
     -----
-    A module that was not trained gives the calibrator that it was made from. After training
-    ``map_``, and all that is read from it, is that of the module, while ``n_iter_`` and
-    ``explain()`` still speak of the original fit; ``explain(X)`` measures the new map on rows.
+    A module that was not trained gives the map that it was made from. After training ``map_``, and
+    all that is read from it, is that of the module, while ``n_iter_`` and ``explain()`` still speak
+    of the original fit; ``explain(X)`` measures the new map on rows.
 
     When not to use it: for other modules. A layer of your own is a calibrator only if its input
     and its labels are known.
@@ -176,29 +171,5 @@ def from_torch(module: Any) -> Any:
                 f"{parameter.detach().tolist()!r:.80}. Train with a smaller learning rate."
             )
     calibrator = from_bytes(module.source)
-    _take_over(calibrator, module.steps.to_map())
+    give_map(calibrator, module.steps.to_map())
     return calibrator
-
-
-def _take_over(calibrator: Any, chain: CalibrationMap) -> None:
-    """Let the calibrator, or those that it is made of, have this map."""
-    members = getattr(calibrator, "calibrators_", None)
-    if hasattr(calibrator, "calibrator_"):
-        _take_over(calibrator.calibrator_, chain)
-    elif members is None:
-        calibrator.map_ = chain
-    else:
-        for member, part in zip(members, _parts(chain, len(members)), strict=True):
-            _take_over(member, part)
-
-
-def _parts(chain: CalibrationMap, n_members: int) -> list[CalibrationMap]:
-    """The maps that a calibrator made of ``n_members`` has put together."""
-    if n_members == 1:
-        return [chain]
-    *first, last = chain.steps
-    if isinstance(last, OneVsRest):
-        return list(last.members)
-    assert isinstance(last, MeanOfMaps)
-    # What all begin with was written once, before the mean.
-    return [replace(chain, steps=(*first, *each.steps)) for each in last.members]

@@ -25,8 +25,8 @@ from dircal.maps import CalibrationMap
 
 __all__ = ["Reader"]
 
-# Estimators in estimators in estimators: more than this no one builds.
-_DEEPEST = 24
+# A map of six estimators in one another is a third as deep.
+_DEEPEST = 100
 Node = dict[str, Any]
 # An attribute that came while the version was the same.
 _LATER = "strengths_"

@@ -13,6 +13,8 @@ import numpy as np
 
 from dircal.io._format_error import FormatError, Place
 from dircal.io._registry import field_types
+from dircal.maps import AbstractStep
+from dircal.validation import LARGEST
 
 __all__ = ["check_fields", "check_type"]
 
@@ -92,9 +94,19 @@ def _is_finite(value: numbers.Real) -> bool:
 
 
 def check_fields(cls: type, values: Mapping[str, Any], place: Place) -> None:
-    """The same for every field of a dataclass."""
+    """The same for every field of a dataclass.
+
+    Numbers of a step of a map are at most as large as scores may be, so that its logits, in which
+    curves multiply by squares of scores, do not overflow.
+    """
     for name, hint in field_types(cls).items():
-        check_type(values[name], hint, f"{place}.{name}")
+        value, where = values[name], f"{place}.{name}"
+        check_type(value, hint, where)
+        if issubclass(cls, AbstractStep) and isinstance(value, float | np.ndarray):
+            largest = np.abs(value).max(initial=0.0)
+            if largest > LARGEST:
+                bound = f"numbers between {-LARGEST:g} and {LARGEST:g}"
+                raise FormatError(where, f"needs {bound}; got one of magnitude {largest:.3g}")
 
 
 def _check_array(value: Any, dtype: Any, place: Place) -> None:

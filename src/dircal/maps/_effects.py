@@ -119,7 +119,9 @@ def _sums_of_chunk(
     dtype: type[np.floating[Any]],
     chunk: Chunk,
 ) -> _EffectSums:
-    raw, weight = chunk.scores.astype(dtype, copy=False), chunk.weight
+    # Only what is clipped has to be in range: minus infinity is a probability of zero as well.
+    with np.errstate(over="ignore"):
+        raw, weight = chunk.scores.astype(dtype, copy=False), chunk.weight
     scores = clipped(raw, log_clip)
     logits = logits_of(scores.copy())
     k, row = len(scores), np.arange(len(weight))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.calibrators import Fitted
+from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps, split_groups
@@ -256,12 +256,19 @@ class GroupedCalibrator(AbstractAdapted):
                 f"`group` {group!r} is none of the {len(places)} groups of the fit. Pass one of "
                 "`groups_`, or None for the map of new groups."
             )
+        found = self._map if group is None else self.group_maps_[places[as_plain(group)]]
+        return self._without_groups(self.calibrator_, found)
+
+    def _without_groups(
+        self, common: AbstractCalibrator, found: CalibrationMap
+    ) -> "GroupedCalibrator":
+        """A fitted copy with one map for all rows, around a fitted calibrator."""
         alone: GroupedCalibrator = clone(self)
-        take_columns(alone, self)
-        alone.calibrator_ = self.calibrator_
+        take_columns(alone, common)
+        alone.calibrator_ = common
         alone.groups_, alone.group_maps_ = np.array([]), []
         alone.precisions_, alone.effective_parameters_ = {}, {}
-        alone._map = self._map if group is None else self.group_maps_[places[as_plain(group)]]
+        alone._map = found
         return alone
 
     def _order_of(self, column_classes: LabelArray) -> list[int]:

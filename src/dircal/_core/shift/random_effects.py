@@ -23,6 +23,11 @@ from functools import cached_property
 import numpy as np
 
 from dircal._core.data.simplex import log_softmax
+from dircal._core.shift.effect_curvature import (
+    AbstractCurvature,
+    DenseCurvature,
+    diagonal_curvature,
+)
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["GroupEffects", "fit_random_effects"]
@@ -34,6 +39,7 @@ _SLOPE, _MATRIX, _INTERCEPT = 25.0, 25.0, 9.0
 _MOST_CLASSES_OF_A_MATRIX = 8
 # The expectation counts like one parameter.
 _PRIOR_PARAMETERS = 1.0
+# Beyond this, or its inverse, rounding would decide.
 _LARGEST_PRECISION = 1e8
 _ROUNDS = 30
 # Precisions have converged when no logarithm changes by more than this.
@@ -90,6 +96,17 @@ class _Structure:
         matrix = params[0] * np.eye(k) + (inner.reshape(k, k) if self.is_full else np.diag(inner))
         return np.column_stack([np.eye(k) + scale * matrix, params[-k:]])
 
+    def logits(self, params: FloatArray, scores: FloatArray, scale: float) -> FloatArray:
+        """Logits (k, m) of scores that effects see times ``scale``."""
+        if self.is_full:
+            weights = self.weights(params, scale)
+            found: FloatArray = weights[:, :-1] @ scores + weights[:, -1:]
+        else:
+            k = self.n_classes
+            slopes = 1.0 + scale * (params[0] + params[1:-k])
+            found = slopes[:, None] * scores + params[-k:, None]
+        return found
+
     def pull(self, residual: FloatArray, scores: FloatArray) -> FloatArray:
         """The sum over rows of the Jacobian of the logits, transposed, times residuals (k, m)."""
         if self.is_full:
@@ -98,16 +115,34 @@ class _Structure:
             matrix = np.einsum("jm,jm->j", residual, scores)
         return np.concatenate([[np.vdot(residual, scores)], matrix, residual.sum(axis=1)])
 
-    def jacobian(self, scores: FloatArray) -> FloatArray:
-        """Of the logits of rows, (k, m, p)."""
+    def curvature(
+        self, proba: FloatArray, scores: FloatArray, weight: FloatArray, precision: FloatArray
+    ) -> AbstractCurvature:
+        """That of the loss of rows with these probabilities and scores (k, m), and the prior."""
+        if not self.is_full:
+            return diagonal_curvature(proba, scores, weight, precision)
+        n_params = len(precision)
+        hessian = np.zeros((n_params, n_params))
+        # Some rows at a time: a Jacobian has k (k + 1) numbers for each.
+        step = max(64, _JACOBIAN_ELEMENTS // (len(proba) * n_params))
+        for start in range(0, len(weight), step):
+            part = slice(start, start + step)
+            jacobian = self._jacobian(scores[:, part])
+            weighted = proba[:, part, None] * jacobian
+            mean = weighted.sum(axis=0)
+            root = np.sqrt(weight[part])[:, None]
+            flat = (jacobian * root).reshape(-1, n_params)
+            hessian += flat.T @ (weighted * root).reshape(-1, n_params)
+            hessian -= (mean * root).T @ (mean * root)
+        return DenseCurvature(hessian, precision)
+
+    def _jacobian(self, scores: FloatArray) -> FloatArray:
+        """Of the logits of rows under full matrices, (k, m, p)."""
         k, m = scores.shape
         found = np.zeros((k, m, len(self.kind)))
         found[:, :, 0] = scores
         for j in range(k):
-            if self.is_full:
-                found[j, :, 1 + j * k : 1 + (j + 1) * k] = scores.T
-            else:
-                found[j, :, 1 + j] = scores[j]
+            found[j, :, 1 + j * k : 1 + (j + 1) * k] = scores.T
             found[j, :, j - k] = 1.0
         return found
 
@@ -137,32 +172,21 @@ class _Rows:
         return -float(self.weight @ picked)
 
     def _log_proba(self, params: FloatArray) -> FloatArray:
-        weights = self.structure.weights(params, self.scale)
-        return log_softmax(weights[:, :-1] @ self.scores + weights[:, -1:])
+        return log_softmax(self.structure.logits(params, self.scores, self.scale))
 
-    def derivatives(self, params: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradient (p,) and Hessian (p, p) of the summed loss."""
+    def derivatives(
+        self, params: FloatArray, precision: FloatArray
+    ) -> tuple[FloatArray, AbstractCurvature]:
+        """Gradient (p,) and curvature of the summed loss and the prior."""
         proba = np.exp(self._log_proba(params))
         if self.targets is None:
             residual = proba.copy()
             residual[self.labels, np.arange(len(self.labels))] -= 1.0
         else:
             residual = proba - self.targets
-        gradient = self.structure.pull(residual * self.weight, self.scale * self.scores)
-        n_params = len(gradient)
-        hessian = np.zeros((n_params, n_params))
-        # Some rows at a time: a Jacobian has k (k + 1) numbers for each.
-        step = max(64, _JACOBIAN_ELEMENTS // (len(proba) * n_params))
-        for start in range(0, len(self.labels), step):
-            part = slice(start, start + step)
-            jacobian = self.structure.jacobian(self.scale * self.scores[:, part])
-            weighted = proba[:, part, None] * jacobian
-            mean = weighted.sum(axis=0)
-            root = np.sqrt(self.weight[part])[:, None]
-            flat = (jacobian * root).reshape(-1, n_params)
-            hessian += flat.T @ (weighted * root).reshape(-1, n_params)
-            hessian -= (mean * root).T @ (mean * root)
-        return gradient, hessian
+        seen = self.scale * self.scores
+        gradient = self.structure.pull(residual * self.weight, seen) + precision * params
+        return gradient, self.structure.curvature(proba, seen, self.weight, precision)
 
 
 def fit_random_effects(
@@ -200,7 +224,7 @@ def fit_random_effects(
         squares = np.bincount(kind, (params**2).sum(axis=0))
         last = precisions
         precisions = (dof + _PRIOR_PARAMETERS) / (squares + _PRIOR_PARAMETERS / mode)
-        precisions = np.minimum(precisions, _LARGEST_PRECISION)
+        precisions = np.clip(precisions, 1.0 / _LARGEST_PRECISION, _LARGEST_PRECISION)
         if np.abs(np.log(precisions / last)).max() <= _TOLERANCE:
             break
     pairs = zip(params, groups, strict=True)
@@ -217,11 +241,10 @@ def _optimum(
         return rows.loss(at) + 0.5 * float(precision @ at**2)
 
     value = objective(params)
+    gradient, curvature = rows.derivatives(params, precision)
     for _ in range(_NEWTON_STEPS):
-        gradient, hessian = rows.derivatives(params)
-        hessian[np.diag_indices_from(hessian)] += precision
-        step: FloatArray = np.linalg.solve(hessian, gradient + precision * params).astype(float)
-        promise = 0.5 * float(step @ (gradient + precision * params))
+        step = curvature.solve(gradient)
+        promise = 0.5 * float(step @ gradient)
         if promise <= _PROMISE:
             break
         for _ in range(_HALVINGS):
@@ -232,9 +255,5 @@ def _optimum(
             step = 0.5 * step
         else:
             break
-    _, hessian = rows.derivatives(params)
-    hessian[np.diag_indices_from(hessian)] += precision
-    variances = np.linalg.inv(hessian).diagonal().astype(np.float64)
-    log_determinant = float(np.linalg.slogdet(hessian)[1])
-    log_evidence = -value + 0.5 * (float(np.log(precision).sum()) - log_determinant)
-    return params, variances, log_evidence
+        gradient, curvature = rows.derivatives(params, precision)
+    return params, curvature.variances, -value - 0.5 * curvature.log_determinant
