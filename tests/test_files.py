@@ -30,6 +30,12 @@ def test_whole_file_is_removed_whatever_happens(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_link_to_itself_is_no_file(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="is a link that leads back to itself"):
+        write_whole(tmp_path / "loop", b"")
+
+
 def test_a_pipe_is_no_file_by_any_name(tmp_path):
     reader, writer = os.pipe()
     try:

@@ -109,6 +109,11 @@ def no_temporary_room(error: OSError, what: str) -> OSError:
 def check_target(path: str | os.PathLike[str]) -> Path:
     """Where a file of this name would really be; refuses what cannot be one."""
     target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(
+            f"`path` {str(path)!r} is a link that leads back to itself. Remove it, or pass another "
+            "name."
+        )
     if target.is_dir():
         raise IsADirectoryError(
             f"`path` {str(path)!r} is a folder. Pass the name of a file, for example "

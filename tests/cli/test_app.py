@@ -84,7 +84,8 @@ def test_so_does_the_help_of_every_command(command):
     assert modules == []
 
 
-FIT = ["fit", "p.csv", "--label", "y", "-o", "map.json"]
+P = ["p.csv", "--label", "y"]
+FIT = ["fit", *P, "-o", "map.json"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,17 @@ FIT = ["fit", "p.csv", "--label", "y", "-o", "map.json"]
         (["fit", "p.xls", "--label", "y", "-o", "map.json"], "Files of predictions end in"),
         ([*FIT, "--calibrator", "temprature"], "Did you mean 'temperature'?"),
         ([*FIT, "--option", "lam"], "'lam' must be NAME=VALUE"),
+        ([*FIT, "--option", "lam=1", "--option", "lam=2"], "'lam' is given twice"),
+        ([*FIT, "--scheduler", "tcp://x:1"], "--scheduler needs --engine dask"),
+        ([*FIT, "--scheduler", "tcp://x:1", "--engine", "threads"], "--scheduler needs --engine"),
+        (["evaluate", *P, "--scheduler", "tcp://x:1"], "--scheduler needs --engine dask"),
+        (["compare", *P, "--scheduler", "tcp://x:1"], "--scheduler needs --engine dask"),
+        (["report", *P, "-o", "o.html", "--scheduler", "x"], "--scheduler needs --engine dask"),
         ([*FIT, "--encoding", "utf-88"], "must be an encoding"),
+        ([*FIT, "--encoding", "rot13"], "must be an encoding"),
+        ([*FIT, "--encoding", "hex"], "must be an encoding"),
+        ([*FIT, "--encoding", "undefined"], "must be an encoding"),
+        ([*FIT, "--encoding", "\udc80"], "must be an encoding"),
         ([*FIT, "--delimiter", ";;"], "must be one character"),
         (["fit", "p.csv", "--label", "y", "-o", "p.csv"], "is the input"),
         (["fit", "p.csv", "--label", "y", "-o", "no/map.json"], "a folder that does not exist"),

@@ -94,6 +94,56 @@ def test_maps_that_are_none(run, tmp_path, content, command):
     assert files_in(tmp_path) == ["map.json", "p.csv"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("stream", 5),
+        ("stream", []),
+        ("stream", {"rows": 5}),
+        ("stream", {"name": "p.csv", "first": "", "rows": "many"}),
+        ("stream", {"name": "p.csv", "first": "", "rows": -1}),
+        ("map", {}),
+        ("level", "high"),
+    ],
+)
+def test_damaged_states(run, write_csv, tmp_path, key, value):
+    write_csv()
+    call = ("monitor", "p.csv", "--label", "y", "--state", "s.json")
+    run(*call, code=1)
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert key in document
+    (tmp_path / "s.json").write_text(json.dumps(document | {key: value}))
+    told = run(*call, code=2).stderr
+    assert "'s.json'" in told
+    assert "bug of dircal" not in told
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, "[" * 950 + "]" * 950], ids=["open", "closed"])
+def test_json_that_is_nested_too_deeply(run, fitted, tmp_path, deep):
+    """In every file and option; costs and answers of models have theirs."""
+    for name in ("map.json", "s.json"):
+        (tmp_path / name).write_text(deep)
+    told = [
+        run("explain", "map.json", code=2),
+        run("monitor", "p.csv", "--label", "y", "--state", "s.json", code=2),
+        run("fit", "p.csv", "--label", "y", "--option", f"lam={deep}", "-o", "m.json", code=2),
+    ]
+    assert not any("bug of dircal" in one.stderr for one in told)
+    for kind in ("monitor", "map"):
+        content = f'{{"format": "dircal-{kind}", "version": 1, "classes": {deep}}}'
+        (tmp_path / "s.json").write_text(content)
+        call = ("monitor", "p.csv", "--label", "y", "--state", "s.json")
+        assert "bug of dircal" not in run(*call, code=2).stderr
+
+
+def test_marks_beside_a_file_that_are_nested_too_deeply(run, fitted, tmp_path):
+    try:
+        os.setxattr(tmp_path / "p.csv", "user.dircal.calibrated", b"[" * 3000)
+    except (OSError, AttributeError):
+        pytest.skip("this file system keeps no attributes")
+    run("apply", fitted, "p.csv", "-o", "out.csv")
+
+
 def test_a_map_with_a_huge_array_is_refused(run, fitted, tmp_path):
     document = json.loads((tmp_path / fitted).read_text())
     array = {"type": "array", "dtype": "float64", "shape": [10**5, 10**5], "base64": "AAAA"}
@@ -125,6 +175,13 @@ def test_outputs_that_cannot_be(good, run, tmp_path):
     assert "folder that does not exist" in good("no/map.json")
     assert "is a folder" in good(".")
     assert "is a device or a pipe" in good("/dev/null", "--force")
+    (tmp_path / "one.json").symlink_to("other.json")
+    (tmp_path / "other.json").symlink_to("one.json")
+    for name, *force in (["one.json"], ["one.json", "--force"], ["other.json"]):
+        assert f"{name!r} is a link that leads back to itself" in good(name, *force)
+    (tmp_path / "dangling.json").symlink_to("target.json")
+    assert good("dangling.json", code=0) == ""
+    assert (tmp_path / "target.json").exists()
     assert good("map.json", "--force", code=0) == ""
     assert (
         "must be of the type of the input"
@@ -221,11 +278,49 @@ def test_labels_that_do_not_fit(run, tmp_path):
     assert "has 3 labels, but 'p.npy' has 4 rows" in told
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8", "cp1252", "punycode"])
+def test_encodings_that_a_file_does_not_have(run, tmp_path, encoding):
+    (tmp_path / "p.csv").write_bytes(GOOD.encode() + b"\x81,0.5,0.5\n")
+    told = run("evaluate", "p.csv", "--label", "y", "--encoding", encoding, code=2).stderr
+    assert told.startswith("Error: 'p.csv' is not text in ")
+    assert "--encoding" in told
+
+
+@pytest.mark.parametrize("label", ["y", "y.npy"])
+def test_labels_of_bytes_that_are_not_text(run, label):
+    np.savez("p.npz", scores=np.full((4, 2), 0.5), y=np.array([b"\xff", b"a", b"a", b"a"]))
+    np.save("p.npy", np.full((4, 2), 0.5))
+    np.save("y.npy", np.array([b"\xff", b"a", b"a", b"a"]))
+    file = "p.npy" if label == "y.npy" else "p.npz"
+    told = run("fit", file, "--label", label, "-o", "x.json", code=2).stderr
+    assert told.startswith(f"Error: --label {label!r} holds bytes that are not text in UTF-8")
+
+
+def test_characters_that_files_cannot_hold(run, write_csv, tmp_path):
+    """Half of a character beyond the first 65,536, which JSON can spell."""
+    write_csv()
+    costs = '{"ant": {"\\ud800x": 0, "y": 1}, "bee": {"\\ud800x": 1, "y": 0}, '
+    (tmp_path / "costs.json").write_text(costs + '"cow": {"\\ud800x": 1, "y": 1}}')
+    told = run("decide", "p.csv", "--costs", "costs.json", "-o", "actions.csv", code=2).stderr
+    assert "cannot be written as text in UTF-8. Rename it." in told
+    assert not (tmp_path / "actions.csv").exists()
+    run("fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "map.json")
+    call = ("apply", "map.json", "p.csv", "--encoding", "ascii", "--prefix", "é", "-o", "out.csv")
+    assert "cannot be written as text in ASCII" in run(*call, code=2).stderr
+
+
 def test_labels_beside_are_for_arrays_only(run, write_csv):
     write_csv()
     np.save("y.npy", np.array([0, 1, 1]))
     told = run("fit", "p.csv", "--label", "y.npy", "-o", "x.json", code=2).stderr
     assert "'p.csv' has no column called 'y.npy'" in told
+
+
+@pytest.mark.parametrize("option", ["--columns", "--classes"])
+def test_lists_with_line_breaks(run, write_csv, option):
+    write_csv()
+    told = run("fit", "p.csv", "--label", "y", option, "ant\nbee", "-o", "x.json", code=2).stderr
+    assert "'ant\\nbee' is not a list with commas" in told
 
 
 def test_a_column_cannot_be_two_classes(run, fitted, tmp_path):

@@ -113,6 +113,89 @@ class TestFilesThatAppear:
         assert Path(output).read_text() != "theirs"
 
 
+class TestOneFileEach:
+    """No two results go to one file, and none to a file that is read, however it is spelled."""
+
+    @pytest.fixture
+    def llm(self, run, tmp_path):
+        rows = [{"answers": ["A", "A", "B"], "label": "A"}, {"answers": ["B"], "label": "B"}] * 10
+        (tmp_path / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        common = ("llm", "raw.jsonl", "--options", "A,B", "--force")
+        return lambda *more, code=2: run(*common, *more, code=code)
+
+    @pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
+    @pytest.mark.parametrize("second", ["l.csv", "./l.csv", "absolute", "L.CSV", "soft", "hard"])
+    def test_two_outputs(self, llm, tmp_path, second, there):
+        if there or second == "hard":
+            (tmp_path / "l.csv").write_text("precious")
+        if second == "soft":
+            (tmp_path / second).symlink_to("l.csv")
+        if second == "hard":
+            (tmp_path / second).hardlink_to(tmp_path / "l.csv")
+        before = {path: path.exists() and path.read_text() for path in tmp_path.iterdir()}
+        name = tmp_path / "l.csv" if second == "absolute" else second
+        told = llm("-o", "l.csv", "--map", name).stderr
+        assert f"--map {str(Path(name))!r} is the same file as --output 'l.csv'" in told
+        after = {path: path.exists() and path.read_text() for path in tmp_path.iterdir()}
+        assert after == before
+
+    def test_standard_output_is_one_file_too(self, llm):
+        assert "is the same file as --output '-'" in llm("-o", "-", "--map", "-").stderr
+        found = llm("-o", "l.csv", "--map", "-", "--json", code=0)
+        assert json.loads(found.stdout)["format"] == "dircal"
+        assert json.loads(found.stderr)["rows"] == 20
+
+    def test_folders_that_are_one(self, llm, tmp_path):
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real", target_is_directory=True)
+        assert "is the same file" in llm("-o", "real/l.csv", "--map", "link/l.csv").stderr
+        llm("-o", "real/l.csv", "--map", "l.csv", code=0)
+
+    def test_the_files_of_the_demonstration(self, run, tmp_path):
+        (tmp_path / "calibration.csv").write_text("precious")
+        (tmp_path / "test.csv").symlink_to("calibration.csv")
+        told = run("demo", "--save", tmp_path, "--force", code=2).stderr
+        assert "is the same file as" in told
+        assert (tmp_path / "calibration.csv").read_text() == "precious"
+
+    @pytest.mark.parametrize(
+        ("command", "output"),
+        [
+            (["fit", "p.npy", "--label", "y.npy", "-o"], "y.npy"),
+            (["fit", "p.npy", "--label-columns", "votes.npy", "-o"], "votes.npy"),
+            (["report", "p.npy", "--label", "y.npy", "-o"], "y"),
+            (["fit", "lake", "--label", "y", "-o"], "lake/1.parquet"),
+            (["fit", "lake/*.parquet", "--label", "y", "-o"], "lake/1.parquet"),
+            (["report", "p.csv", "--label", "y", "--old", "old", "-o"], "old"),
+            (["report", "p.csv", "--label", "y", "--costs", "costs", "-o"], "costs"),
+            (["apply", "map.json", "p.csv", "-o"], "hard.csv"),
+            (["adapt", "map.json", "p.csv", "-o"], "hard.csv"),
+            (["export", "map.json", "--to", "python", "-o"], "map.json"),
+            (["decide", "p.csv", "--costs", "costs", "-o"], "costs"),
+            (["llm", "raw.jsonl", "--options", "A,B", "-o", "o.csv", "--map"], "raw.jsonl"),
+        ],
+    )
+    def test_outputs_that_are_inputs(self, run, fitted, lake, animals, tmp_path, command, output):
+        np.save(tmp_path / "p.npy", animals[0])
+        np.save(tmp_path / "y.npy", animals[1])
+        np.save(tmp_path / "votes.npy", animals[0])
+        (tmp_path / "hard.csv").hardlink_to(tmp_path / "p.csv")
+        (tmp_path / "y").symlink_to("y.npy")
+        for name in ("old", "costs", "raw.jsonl"):
+            (tmp_path / name).write_text("precious")
+        before = (tmp_path / output).read_bytes()
+        assert "is the input" in run(*command, output, "--force", code=2).stderr
+        assert (tmp_path / output).read_bytes() == before
+
+    @pytest.mark.parametrize("state", ["p.csv", "hard.csv", "late.csv", "map.json"])
+    def test_states_that_are_inputs(self, run, fitted, tmp_path, state):
+        (tmp_path / "hard.csv").hardlink_to(tmp_path / "p.csv")
+        (tmp_path / "late.csv").write_text("id,y\n")
+        call = ("monitor", "p.csv", "--label", "y", "--map", fitted, "--id", "id")
+        told = run(*call, "--late-labels", "late.csv", "--state", state, code=2).stderr
+        assert f"--state {state!r} is the input" in told
+
+
 class TestMinus:
     """``-o -`` prints what would be in the file, and the answer on stderr."""
 

@@ -44,6 +44,13 @@ def test_errors_speak_of_standard_input(tmp_path, monkeypatch):
     assert b"Error: standard input is empty." in told.stderr
 
 
+def test_closed_standard_input(fitted):
+    command = f"{sys.executable} -m dircal apply {fitted} - --format csv -o out.csv <&-"
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr == "Error: There is no standard input to read. Name a file.\n"
+
+
 def test_the_copy_is_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run_with(b"y,a\n", "fit", "-", "--format", "csv", "--label", "z", "-o", "m.json")

@@ -43,6 +43,11 @@ def test_a_question_costs_the_same_everywhere():
         ([[0, np.nan], [1, 0]], {"classes": ["a", "b"]}, "`costs` must be finite"),
         ([[0, 1], [1, 0]], {"classes": ["a", "a"]}, "`classes` must be at least two distinct"),
         ([[0, 1], [1, 0]], {"classes": ["a", "b"], "actions": ["x", "x"]}, "`actions` must be"),
+        (
+            [[0], [1]],
+            {"classes": ["a", "b"]},
+            r"`costs` .* row for each class .* at least two actions; got shape \(2, 1\)",
+        ),
         (["no", "numbers"], {"classes": ["a", "b"]}, "`costs` must hold real numbers"),
     ],
 )
@@ -56,6 +61,8 @@ def test_bad_tables(costs, options, message):
     [
         ({"a": {"x": 1, "y": 2}, "b": {"x": 1}}, "must name the same actions for every class"),
         ({"a": 1, "b": 2}, "must be a dict from classes to dicts"),
+        ({"a": {"x": 1}, "b": {"x": 2}}, "at least two actions"),
+        ({}, "at least two actions"),
         ([[1, 2]], "must be a dict from classes to dicts"),
     ],
 )

@@ -594,9 +594,9 @@ class TestLoad:
             (b'{"a": "\xff"}', "not text in UTF-8"),
             (b'{"a": ' * 100_000, "nested too deeply|not JSON"),
             (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
-            (b'{"a": NaN}', "holds NaN, which is no JSON"),
-            (b'{"a": -Infinity}', "holds -Infinity, which is no JSON"),
-            (b'{"a": 1, "a": 2}', "says 'a' twice"),
+            (b'{"a": NaN}', "holds NaN, which is not JSON"),
+            (b'{"a": -Infinity}', "holds -Infinity, which is not JSON"),
+            (b'{"a": 1, "a": 2}', "has the key 'a' twice"),
             (b'{"a": ' + b"9" * 10_000 + b"}", "a number that is too long"),
         ],
     )

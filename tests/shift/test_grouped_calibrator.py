@@ -137,6 +137,8 @@ def test_bad_groups(groups, message):
         fitted.calibrator_of("y")
     with pytest.raises(ValueError, match="`X` has no such column"):
         fitted.predict_proba(pd.DataFrame(q), groups="site")
+    with pytest.raises(ValueError, match="`X` must have distinct column names; got 'a' more"):
+        fitted.predict_proba(pd.DataFrame(q, columns=["a"] * q.shape[1]), groups="site")
 
 
 @pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")

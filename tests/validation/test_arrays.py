@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -63,6 +64,11 @@ BAD_X = {
     "three dimensions": (GOOD[None], r"`X` must be a 2D array.*got 3 dimension"),
     "one column": (GOOD[:, :1], r"single column.*np\.column_stack\(\[1 - p, p\]\)"),
     "complex": (GOOD + 0j, r"`X` holds complex numbers.*Pass real ones"),
+    "columns of one name": (
+        pd.DataFrame(GOOD, columns=["a", "a"]),
+        r"^`X` must have distinct column names; got 'a' more than once\. Rename its columns",
+    ),
+    "columns of one number": (pd.DataFrame(GOOD, columns=[1, 1]), r"^`X` must .*; got 1 more"),
     "text": (np.array([["a", "b"]] * 4), r"`X` must hold numbers.*scores only"),
     "sparse": (sparse.csr_array(GOOD), r"`X` is a sparse.*`X\.toarray\(\)`"),
 }

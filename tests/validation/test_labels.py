@@ -24,6 +24,11 @@ BAD_Y = {
         np.ma.masked_array(Y, mask=[0, 0, 1, 0]),
         r"`y` is a masked array.*Remove their rows",
     ),
+    "complex": (
+        np.arange(4) + 1j,
+        r"^`y` must hold labels; got complex numbers such as .*1j.*\. Pass",
+    ),
+    "complex in a list": ([1j, 2j, 1j, 2j], r"^`y` must hold labels; got complex numbers"),
     "none": (None, r"`y` is None.*Pass the true label"),
     "length": (Y[:3], r"`y` has 3 labels, but `X` has 4 rows.*one label for each row"),
     "nan": (np.array([0, 1, np.nan, 0]), r"`y` holds NaN.*Remove the rows"),

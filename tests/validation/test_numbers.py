@@ -18,6 +18,11 @@ def test_a_number_beyond_floats_is_a_bad_number(value):
         check_number("lam", value)
 
 
+def test_a_number_without_limits():
+    with pytest.raises(ValueError, match="`cost` must be a finite number; got nan"):
+        check_number("cost", float("nan"))
+
+
 def test_its_digits_are_not_printed():
     with pytest.raises(ValueError, match="got a whole number of 1329 bits") as caught:
         DirichletCalibrator(lam=10**400).fit([[0.5, 0.5], [0.4, 0.6]], [0, 1])

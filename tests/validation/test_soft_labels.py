@@ -83,6 +83,8 @@ def test_classes_say_which_column_is_which():
     assert_allclose(data.targets[0], [0.0, 0.25, 0.75])
     frame = pd.DataFrame(COUNTS[:, ::-1], columns=["x", "y", "z"])
     assert_allclose(check(P, frame, classes=["z", "y", "x"]).targets, data.targets)
+    with pytest.raises(ValueError, match="`y` must have distinct column names; got 'x' more"):
+        check(P, pd.DataFrame(COUNTS, columns=["x", "y", "x"]))
 
 
 def test_names_that_match_no_class():

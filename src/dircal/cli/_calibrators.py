@@ -49,9 +49,11 @@ def check_names(names: str | None) -> str | None:
 
 
 def check_settings(options: Sequence[str]) -> Sequence[str]:
-    """Refuse options that are not of the form ``name=value``."""
-    for option in options:
-        _parse(option)
+    """Reject options that are not of the form ``name=value``, or repeated."""
+    names = [_parse(option)[0] for option in options]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name!r} is given twice. Give each option one value.")
     return options
 
 
@@ -118,12 +120,12 @@ def _names_in(names: str) -> list[str]:
 
 def _parse(option: str) -> tuple[str, Any]:
     """``name=value``; the value is JSON where it can be, and a word otherwise."""
-    import json
+    from dircal._json import parse_json
 
     name, equals, text = option.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f"{option!r} must be NAME=VALUE, for example lam=0.01.")
     try:
-        return name.strip(), json.loads(text)
+        return name.strip(), parse_json(text)
     except ValueError:
         return name.strip(), text.strip()

@@ -1,19 +1,26 @@
 """A file with what each action costs in each class."""
 
 import csv
-import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dircal._json import JSONError, parse_json
 from dircal._typing import LabelArray
+from dircal.cli._utf8 import open_utf8
 from dircal.decide import CostTable
 from dircal.validation import label_text
 
 __all__ = ["CostsFile", "read_costs", "table_of_costs"]
+
+_EXAMPLE = (
+    'Write for example {"fraud": {"block": 0, "pass": 100}, "honest": {"block": 15, "pass": 0}}.'
+)
 
 
 @dataclass(frozen=True)
@@ -62,51 +69,72 @@ def read_costs(path: Path) -> CostsFile:
 
     The first column of the table has the classes, the others are called after the actions.
     """
-    text = path.read_text(encoding="utf-8-sig")
-    if path.suffix.lower() == ".json":
-        return CostsFile(path, _from_json(path, text))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    lines = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if line]
+    with open_utf8(path, f"--costs {str(path)!r}") as file:
+        if path.suffix.lower() == ".json":
+            return CostsFile(path, _from_json(path, file.read()))
+        return CostsFile(path, _from_table(path, file))
+
+
+def _from_table(path: Path, file: Iterable[str]) -> dict[str, dict[str, float]]:
+    reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    try:
+        numbered = [(reader.line_num, line) for line in reader if line]
+    except csv.Error as error:
+        raise ValueError(
+            f"--costs {str(path)!r} cannot be read ({error} in line {reader.line_num}). Save it as "
+            "CSV."
+        ) from None
+    lines = [[cell.strip() for cell in line] for _, line in numbered]
     if len(lines) < 3 or len(lines[0]) < 3:
         raise ValueError(
             f"--costs {str(path)!r} must have a header, a line for each of at least two classes "
             "and a column for each of at least two actions. Write for example "
             "'class,block,pass', 'fraud,0,100', 'honest,15,0'."
         )
+    numbers = [number for number, _ in numbered]
     header, *rows = lines
-    return CostsFile(path, dict(_row(path, header, row) for row in rows))
+    _refuse_twice(path, "action", header[1:], numbers[:1] * len(header))
+    _refuse_twice(path, "class", [row[0] for row in rows], numbers[1:])
+    return {row[0]: _row(path, header, row) for row in rows}
 
 
-def _row(path: Path, header: Sequence[str], row: Sequence[str]) -> tuple[str, dict[str, float]]:
+def _refuse_twice(path: Path, what: str, names: Sequence[str], lines: Sequence[int]) -> None:
+    """Reject names that are repeated; ``lines`` are the numbers of the lines that hold them."""
+    for i, (name, line) in enumerate(zip(names, lines, strict=False)):
+        if name in names[:i]:
+            raise ValueError(
+                f"--costs {str(path)!r} has the {what} {name!r} twice, in line {line}. Write each "
+                f"{what} once."
+            )
+
+
+def _row(path: Path, header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
     if len(row) != len(header):
         raise ValueError(
             f"--costs {str(path)!r}: the line of {row[0]!r} has {len(row)} cells, the header "
             f"{len(header)}. Write a cost for each action."
         )
     cells = zip(header[1:], row[1:], strict=True)
-    return row[0].strip(), {name.strip(): _number(path, cell, row[0]) for name, cell in cells}
+    return {name: _number(path, cell, row[0]) for name, cell in cells}
 
 
 def _number(path: Path, cell: Any, label: str) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"--costs {str(path)!r}: {cell!r}, in the line of {label!r}, is no number. Write what "
-            "the action costs there."
-        ) from None
+    with suppress(TypeError, ValueError, OverflowError):
+        if math.isfinite(number := float(cell)):
+            return number
+    raise ValueError(
+        f"--costs {str(path)!r}: {cell!r:.60}, in the line of {label!r}, is not a finite number. "
+        "Write what the action costs there."
+    )
 
 
 def _from_json(path: Path, text: str) -> dict[str, dict[str, float]]:
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"--costs {str(path)!r} is no JSON: {error}. Correct it.") from error
+        found = parse_json(text, constants=False)
+    except JSONError as error:
+        raise ValueError(f"--costs {str(path)!r} {error}. Correct it.") from None
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        raise ValueError(
-            f"--costs {str(path)!r} must hold costs by class and action. Write for example "
-            '{"fraud": {"block": 0, "pass": 100}, "honest": {"block": 15, "pass": 0}}.'
-        )
+        raise ValueError(f"--costs {str(path)!r} must hold costs by class and action. {_EXAMPLE}")
     actions = list(next(iter(found.values()), {}))
     for label, each in found.items():
         if set(each) != set(actions):
@@ -114,7 +142,13 @@ def _from_json(path: Path, text: str) -> dict[str, dict[str, float]]:
                 f"--costs {str(path)!r}: {label!r} does not name the same actions as the others. "
                 "Write a cost for each action."
             )
-    return {
+    costs = {
         label: {action: _number(path, each[action], label) for action in actions}
         for label, each in found.items()
     }
+    if len(costs) < 2 or len(actions) < 2:
+        raise ValueError(
+            f"--costs {str(path)!r} must have at least two classes and two actions; got "
+            f"{len(costs)} and {len(actions)}. {_EXAMPLE}"
+        )
+    return costs

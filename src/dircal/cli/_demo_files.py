@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from dircal._typing import FloatArray, LabelArray
-from dircal.cli._output import check_output, output_file
+from dircal.cli._output import check_outputs, output_file
 
 __all__ = ["save_predictions"]
 
@@ -18,8 +18,7 @@ def save_predictions(folder: Path, *, force: bool) -> list[Path]:
     """Write what a forest says of digits that it has not seen, in two parts."""
     folder.mkdir(exist_ok=True)
     files = [folder / "calibration.csv", folder / "test.csv"]
-    for file in files:
-        check_output(file, force=force, inputs=[])
+    check_outputs([("--save", file) for file in files], force=force, inputs=[])
     X, y = load_digits(return_X_y=True)
     X_train, X_rest, y_train, y_rest = train_test_split(
         X, y, train_size=0.3, stratify=y, random_state=0

@@ -89,6 +89,9 @@ def _line_about(error: Exception, written: WrittenFiles) -> str:
             where = ": standard output, which is cut off"
             end = end if written.names() else ""
         return f"{error.strerror}{where}.{end}"
+    if isinstance(error, UnicodeEncodeError):
+        text = error.object[error.start : error.end + 10]
+        return f"{text!r} cannot be written as text in {error.encoding.upper()}. Rename it."
     if isinstance(error, ValueError | OSError | ImportError):
         return str(error)
     kind = type(error).__name__

@@ -30,7 +30,7 @@ class LabelColumns:
         whole = np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()
         return numbers.astype(np.int64) if whole else numbers
 
-    def are_known(self, unlabelled: str) -> npt.NDArray[np.bool_]:
+    def are_known(self, unlabelled: str | None) -> npt.NDArray[np.bool_]:
         """Which rows have a label: not those without any annotator, nor empty ones to "skip"."""
         numbers = np.nan_to_num(self.numbers) if unlabelled == "skip" else self.numbers
         known: npt.NDArray[np.bool_] = (numbers != 0.0).any(axis=1)

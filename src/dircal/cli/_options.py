@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -10,8 +11,8 @@ import click
 from dircal.cli._calibrators import NAMES, check_names
 from dircal.cli._errors import DEBUG
 from dircal.cli._kinds import FORMATS
-from dircal.cli._output import check_output, is_stdout
-from dircal.cli._source import PredictionsFile, check_exists, check_source
+from dircal.cli._output import check_outputs, is_stdout
+from dircal.cli._source import PredictionsFile, check_exists, check_source, input_files
 from dircal.cli._standard_input import input_file
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "costs_options",
     "cross_fitting_options",
     "engine_options",
+    "finite",
     "label_columns_option",
     "map_argument",
     "output_options",
@@ -126,18 +128,13 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         label: str | None = "",
         label_columns: str | None = None,
         weights: str | None = None,
-        unlabelled: str = "refuse",
+        unlabelled: str | None = None,
         **kwargs: Any,
     ) -> Any:
         if kwargs.get("output") is not None:
-            check_output(kwargs["output"], force=kwargs["force"], inputs=[predictions])
-        if label is None and label_columns is None:
-            raise click.MissingParameter(param_hint="'--label'", param_type="option")
-        if label and label_columns is not None:
-            raise click.UsageError(
-                "--label and --label-columns exclude each other: one column with the label, or one "
-                "for each class."
-            )
+            read = input_files(predictions, label, label_columns)
+            check_outputs([("--output", kwargs["output"])], force=kwargs["force"], inputs=read)
+        _check_label_options(label, label_columns)
         source = PredictionsFile(
             input_file(click.get_current_context(), predictions, kind),
             columns=columns,
@@ -156,6 +153,16 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _check_label_options(label: str | None, label_columns: str | None) -> None:
+    if label is None and label_columns is None:
+        raise click.MissingParameter(param_hint="'--label'", param_type="option")
+    if label and label_columns is not None:
+        raise click.UsageError(
+            "--label and --label-columns exclude each other: one column with the label, or one for "
+            "each class."
+        )
 
 
 def _text_options(command: _F) -> _F:
@@ -193,9 +200,13 @@ def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> 
 def _known_encoding(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     import codecs
 
+    if value is None:
+        return None
     try:
-        return None if value is None else codecs.lookup(value).name
-    except LookupError:
+        # Only encodings of text encode one: not rot13, which maps text to text, nor hex.
+        "a".encode(value)
+        return codecs.lookup(value).name
+    except (LookupError, ValueError):
         raise click.BadParameter(
             f"must be an encoding that Python knows, such as cp1252 or utf-16; got {value!r}."
         ) from None
@@ -252,15 +263,24 @@ def engine_options(command: _F) -> _F:
     engine = click.option(
         "--engine",
         type=click.Choice(["threads", "dask"]),
+        is_eager=True,
         help="Read Parquet files a row group at a time, by threads or by a Dask cluster; folders "
         "and patterns are read by threads unless this says otherwise.",
     )
     scheduler = click.option(
         "--scheduler",
         metavar="ADDRESS",
+        callback=_with_dask,
         help="Scheduler of the cluster, such as tcp://host:8786; without it one is started here.",
     )
     return engine(scheduler(command))
+
+
+def _with_dask(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    # The engine is eager, and known by now.
+    if value is not None and context.params.get("engine") != "dask":
+        raise click.UsageError("--scheduler needs --engine dask.")
+    return value
 
 
 def costs_options(command: _F) -> _F:
@@ -272,8 +292,18 @@ def costs_options(command: _F) -> _F:
 def ask_option(command: _F) -> _F:
     """``--ask``, one more action."""
     return click.option(
-        "--ask", type=float, help="One more action, 'ask', which costs so much in any class."
+        "--ask",
+        type=float,
+        callback=finite,
+        help="One more action, 'ask', which costs so much in any class.",
     )(command)
+
+
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Reject NaN and infinity, which click takes for numbers."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number; got {value}.")
+    return value
 
 
 def weights_option(command: _F) -> _F:

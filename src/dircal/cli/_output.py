@@ -2,8 +2,10 @@
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from dircal._files import (
 from dircal._terminal import OBEYED, printable
 
 __all__ = [
-    "check_output",
+    "check_outputs",
     "is_stdout",
     "make_console",
     "name_of_output",
@@ -46,25 +48,67 @@ def name_of_output(output: Path) -> str:
     return "standard output" if is_stdout(output) else str(output)
 
 
-def check_output(path: Path, *, force: bool, inputs: Sequence[Path]) -> None:
-    """Refuse, before any work, an output that could not be written at the end."""
-    if is_stdout(path):
-        return
-    target = check_target(path)
-    for source in inputs:
-        if target == Path(os.path.realpath(source)):
+def check_outputs(
+    outputs: Iterable[tuple[str, Path | None]],
+    *,
+    force: bool,
+    inputs: Iterable[Path | None],
+) -> None:
+    """Reject, before any work, outputs that cannot be written or that overwrite another file.
+
+    ``outputs`` are all files that the command writes, with the option that names each, and
+    ``inputs`` all files that it reads; None stands for an option that is not given.
+    """
+    named = [(option, path) for option, path in outputs if path is not None]
+    read = [path for path in inputs if path is not None and not is_stdout(path)]
+    for option, path in named:
+        if not is_stdout(path):
+            _check_output(option, path, force, read)
+    for (option, path), (other_option, other) in combinations(named, 2):
+        if _is_one_output(path, other):
             raise ValueError(
-                f"--output {str(path)!r} is the input. Name another file: a file that is being "
-                "read cannot be replaced."
+                f"{other_option} {str(other)!r} is the same file as {option} {str(path)!r}. Name "
+                "another file: each result needs its own."
             )
+
+
+def _check_output(option: str, path: Path, force: bool, inputs: Sequence[Path]) -> None:
+    target = check_target(path)
+    if any(_is_one_file(target, source) for source in inputs):
+        raise ValueError(
+            f"{option} {str(path)!r} is the input. Name another file: a file that is being read "
+            "cannot be replaced."
+        )
     if target.exists() and not force:
         raise FileExistsError(
-            f"--output {str(path)!r} exists already. Name another file, or pass --force."
+            f"{option} {str(path)!r} exists already. Name another file, or pass --force."
         )
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(
-            f"--output {str(path)!r} lies in a folder that cannot be written to. Name another."
+            f"{option} {str(path)!r} lies in a folder that cannot be written to. Name another."
         )
+
+
+def _is_one_file(first: Path, second: Path) -> bool:
+    """Whether two paths lead to the same file, also through links of either kind."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _is_one_output(first: Path, second: Path) -> bool:
+    """Whether two outputs are one file, on this file system or on one that ignores case."""
+    if is_stdout(first) or is_stdout(second):
+        return is_stdout(first) and is_stdout(second)
+    if _is_one_file(first, second):
+        return True
+    one, other = check_target(first), check_target(second)
+    return _is_one_file(one.parent, other.parent) and _folded(one) == _folded(other)
+
+
+def _folded(path: Path) -> str:
+    return unicodedata.normalize("NFC", path.name).casefold()
 
 
 @contextmanager
@@ -91,8 +135,8 @@ def output_file(path: Path, *, force: bool) -> Iterator[Path]:
             yield temporary
     except FileExistsError as error:
         raise FileExistsError(
-            f"--output {str(path)!r} came into being while the command ran, and was not replaced. "
-            "Name another file, or pass --force."
+            f"{str(path)!r} came into being while the command ran, and was not replaced. Name "
+            "another file, or pass --force."
         ) from error
 
 
@@ -113,9 +157,10 @@ def _copy_to_stdout(file: Path) -> None:
 def print_answer(as_json: bool, document: dict[str, Any], *lines: str) -> None:
     """What a command has done, for machines or for people.
 
-    Where the output itself is printed, this goes to stderr.
+    Where an output itself is printed, this goes to stderr.
     """
-    aside = is_stdout(Path(document.get("output", "")))
+    written = (document.get(name) for name in ("output", "map"))
+    aside = any(is_stdout(Path(one)) for one in written if one is not None)
     if as_json:
         print_json(document, stderr=aside)
     else:

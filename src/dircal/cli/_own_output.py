@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from dircal._json import parse_json
+
 __all__ = ["made_by", "note_maps"]
 
 _ATTRIBUTE = "user.dircal.calibrated"
@@ -20,7 +22,7 @@ _DIGESTED = 2**20
 def made_by(path: Path) -> dict[str, str]:
     """Marks of the maps that have made columns of a file, as far as it is known."""
     try:
-        note = json.loads(os.getxattr(path, _ATTRIBUTE))
+        note = parse_json(os.getxattr(path, _ATTRIBUTE).decode())
         known = note["maps"].items() if note["content"] == _digest(path) else ()
         return {str(name): str(mark) for name, mark in known}
     except (OSError, AttributeError, ValueError, KeyError, TypeError):

@@ -12,7 +12,7 @@ from dircal._typing import AnyFloatArray, FloatArray, InputScale, LabelArray
 from dircal.calibrators import IdentityCalibrator
 from dircal.cli._label_columns import check_label_columns, read_label_columns
 from dircal.cli._selection import columns_of_classes
-from dircal.cli._source import PredictionsFile, column_called, open_file
+from dircal.cli._source import PredictionsFile, column_called, open_file, reject_empty
 from dircal.cli._unchanged import changed, unchanged
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
@@ -152,15 +152,19 @@ def arguments_of(source: PredictionsFile, names: list[str], row: Callable[[int],
 
 
 def labels_of_column(
-    table: AbstractTable, column: int, unlabelled: str
+    table: AbstractTable, column: int, unlabelled: str | None
 ) -> tuple[LabelArray, npt.NDArray[np.bool_]]:
     """Labels, and which of all rows they belong to."""
     parts, kept = [], []
+    fix = "Leave out the rows without a label"
+    fix += "." if unlabelled is None else ", or pass --skip-unlabelled."
     with Progress("Reading labels", table.size, table.unit) as progress:
         for chunk in table.chunks([column]):
             here = np.ones(chunk.n_rows, bool)
             if unlabelled == "skip":
                 here = ~chunk.is_empty(column)
+            else:
+                reject_empty(chunk, column, table.names[column], repr(str(table.path)), fix)
             parts.append((chunk if here.all() else chunk.take(here)).values(column))
             kept.append(here)
             progress.advance(chunk.advance)
@@ -169,7 +173,7 @@ def labels_of_column(
     found = np.concatenate(kept)
     _refuse_none(found, table)
     labels = table.as_labels(np.concatenate([part for part in parts if len(part)]))
-    return _checked(labels, table), found
+    return _checked(labels, table, table.names[column]), found
 
 
 def _refuse_none(kept: npt.NDArray[np.bool_], table: AbstractTable) -> None:
@@ -194,13 +198,18 @@ def _labels_beside(
     if source.unlabelled == "skip":
         kept = ~empty_labels(labels)
         _refuse_none(kept, table)
-    return _checked(labels[kept], table), kept
+    return _checked(labels[kept], table, source.label), kept
 
 
-def _checked(labels: LabelArray, table: AbstractTable) -> LabelArray:
+def _checked(labels: LabelArray, table: AbstractTable, name: str) -> LabelArray:
     """Labels that can be labels; bytes become text."""
     if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
+        try:
+            labels = np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"--label {name!r} holds bytes that are not text in UTF-8. Save the labels as text."
+            ) from None
     words = Arguments(str(table.path), "--label", "a map", "")
     return as_labels(labels, len(labels), words)
 

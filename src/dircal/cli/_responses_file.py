@@ -1,6 +1,5 @@
 """Answers of a language model, one JSON object a line."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dircal._json import JSONError, parse_json
 from dircal._typing import FloatArray
+from dircal.cli._utf8 import open_utf8
 from dircal.llm import (
     check_options_occur,
     option_probabilities,
@@ -43,7 +44,7 @@ def read_responses(
     labels: list[str | None] = []
     groups: list[str] = []
     known = {option.strip().casefold(): option for option in options}
-    with path.open(encoding="utf-8-sig") as file:
+    with open_utf8(path, repr(str(path))) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -67,11 +68,11 @@ def read_responses(
 
 def _parsed(where: str, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is no JSON: {error}. Write one JSON object a line.") from error
+        found = parse_json(line)
+    except JSONError as error:
+        raise ValueError(f"{where} {error}. Write one JSON object a line.") from None
     if not isinstance(found, dict):
-        raise ValueError(f"{where} is no JSON object. Write one JSON object a line.")
+        raise ValueError(f"{where} is not a JSON object. Write one JSON object a line.")
     return found
 
 

@@ -10,18 +10,20 @@ from dircal.cli._nearest import did_you_mean
 
 if TYPE_CHECKING:
     from dircal._typing import AnyFloatArray, InputScale
-    from dircal.cli.tables import AbstractTable
+    from dircal.cli.tables import AbstractChunk, AbstractTable
 
 __all__ = [
     "PredictionsFile",
     "check_exists",
     "check_source",
     "column_called",
+    "input_files",
     "items_of",
     "list_names",
     "list_of_columns",
     "numbers_of",
     "open_file",
+    "reject_empty",
 ]
 
 
@@ -29,8 +31,9 @@ __all__ = [
 class PredictionsFile:
     """Where the predictions are, in the words of the command line.
 
-    ``unlabelled`` says what becomes of rows without a label: "refuse" or "skip". There is either a
-    ``label`` or, with a column for each class, ``label_columns``.
+    ``unlabelled`` is "skip" to leave out rows without a label, "refuse" to reject them, and None in
+    commands without --skip-unlabelled, which reject them too. There is either a ``label`` or, with
+    a column for each class, ``label_columns``.
     """
 
     path: Path
@@ -42,7 +45,7 @@ class PredictionsFile:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
-    unlabelled: str = "refuse"
+    unlabelled: str | None = None
     name: str = ""
     label_columns: str | None = None
 
@@ -55,6 +58,16 @@ class PredictionsFile:
     def names_array(self) -> bool:
         """Whether ``columns`` is the name of an array."""
         return self.path.suffix.lower() == ".npz"
+
+
+def input_files(path: Path, *labels: str | None) -> list[Path]:
+    """List the files behind a path to predictions, and those of labels in NPY files."""
+    beside = [Path(one) for one in labels if one is not None and one.endswith(".npy")]
+    if not names_many_files(path):
+        return [path, *beside]
+    from dircal.distributed import parquet_files
+
+    return [*map(Path, parquet_files(path)), *beside]
 
 
 def open_file(source: PredictionsFile) -> "AbstractTable":
@@ -99,6 +112,14 @@ def numbers_of(table: "AbstractTable", columns: Sequence[int]) -> "AnyFloatArray
     return np.concatenate(parts)
 
 
+def reject_empty(chunk: "AbstractChunk", column: int, name: str, where: str, fix: str) -> None:
+    """Raise if a cell of a column is empty, with its place and what to do."""
+    empty = chunk.is_empty(column)
+    if empty.any():
+        place = chunk.place(int(empty.argmax()))
+        raise ValueError(f"{where}: {place}, column {name!r} is empty. {fix}")
+
+
 def check_exists(path: Path) -> None:
     """Refuse the name of a file that is not there, and say which one nearly is."""
     if not path.exists():
@@ -132,7 +153,13 @@ def items_of(text: str) -> list[str]:
     """A list as people type it; commas inside an item are quoted as in CSV."""
     import csv
 
-    [items] = csv.reader([text])
+    try:
+        [items] = csv.reader([text])
+    except (csv.Error, ValueError):
+        raise ValueError(
+            f"{text!r:.80} is not a list with commas. Quote the items that hold line breaks, or "
+            "leave these out."
+        ) from None
     return items
 
 

@@ -30,6 +30,8 @@ def input_file(context: click.Context, path: Path, kind: str | None) -> Path:
             f"Standard input has no ending that says what it is. Say it: --format, of "
             f"{', '.join(FORMATS)}."
         )
+    if sys.stdin is None:
+        raise ValueError("There is no standard input to read. Name a file.")
     import shutil
 
     folder = context.with_resource(temporary_folder())

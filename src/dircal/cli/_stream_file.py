@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli._selection import columns_of_classes, columns_of_map
-from dircal.cli._source import PredictionsFile, column_called
+from dircal.cli._source import PredictionsFile, column_called, reject_empty
 from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.validation import label_text
 
@@ -24,6 +24,11 @@ class StreamNames:
     time: str | None
     group: str | None
     key: str | None
+
+    @property
+    def by_option(self) -> dict[str, str | None]:
+        """The names by the options that give them."""
+        return {"time": self.time, "group": self.group, "id": self.key}
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,9 @@ class StreamColumns:
     ) -> "StreamColumns":
         """Of a table whose scores a calibrator reads, or whose classes may be ``known``."""
         label = column_called(table, source.label, "--label")
-        options = ((names.group, "--group"), (names.time, "--time"), (names.key, "--id"))
-        group, time, key = (
-            None if name is None else column_called(table, name, option) for name, option in options
+        time, group, key = (
+            None if name is None else column_called(table, name, f"--{option}")
+            for option, name in names.by_option.items()
         )
         if calibrator is not None:
             scores = columns_of_map(table, source.columns, calibrator)
@@ -120,9 +125,12 @@ class FileBatch:
         )
 
     def digest(self) -> str:
-        """By which the first row is known again: its label, unless that may come later."""
-        name = self.labels[0] if self.keys is None else self.keys[0]
-        content = self.scores[0].tobytes() + str(name).encode()
+        """Return the mark by which the first row is recognised, without its label.
+
+        A label may arrive or be corrected later; scores, group, time and key stay.
+        """
+        others = [str(one[0]) for one in (self.groups, self.times, self.keys) if one is not None]
+        content = self.scores[0].tobytes() + "\0".join(others).encode()
         return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -131,12 +139,15 @@ def batches_of(
 ) -> Iterator[tuple[int, FileBatch]]:
     """Rows in batches, with the number of the first of each."""
     for chunk in table.chunks(columns.all):
-        time = None if columns.time is None else table.as_labels(chunk.values(columns.time))
+        for option, column in (("--time", columns.time), ("--group", columns.group)):
+            if column is not None:
+                fix = "Fill it in, or leave the row out."
+                reject_empty(chunk, column, table.names[column], option, fix)
         whole = FileBatch(
             chunk.numbers(columns.scores),
             texts_of(chunk, columns.label),
             None if columns.group is None else chunk.values(columns.group),
-            time,
+            None if columns.time is None else table.as_labels(chunk.times(columns.time)),
             None if columns.key is None else texts_of(chunk, columns.key),
         )
         for start in range(0, chunk.n_rows, size):

@@ -174,24 +174,39 @@ def _read_state(told: Watching) -> dict[str, Any] | None:
     known = CalibrationMonitor.load(told.state).to_dict()
     document = json.loads(told.state.read_bytes())
     known["map"], known["stream"] = document.get("map", ""), document.get("stream", {})
+    if not isinstance(known["map"], str) or not _is_place(known["stream"]):
+        raise ValueError(
+            f"--state {str(told.state)!r} is damaged: it does not hold how far a stream was read. "
+            "Name a new state."
+        )
     if known["map"] != told.mark:
         what = "without a map" if not known["map"] else "with another map"
         raise ValueError(
             f"--state {str(told.state)!r} was made {what}. Pass the same --map, or name a new "
             "state."
         )
-    names = known["stream"].get("id"), told.names.key
-    if known["stream"] and names[0] != names[1]:
-        how = "without --id" if names[0] is None else f"with --id {names[0]!r}"
-        raise ValueError(
-            f"--state {str(told.state)!r} was made {how}. Name rows as before, or name a new state."
-        )
+    for option, name in told.names.by_option.items():
+        before = known["stream"].get(option) if known["stream"] else name
+        if before != name:
+            how = f"without --{option}" if before is None else f"with --{option} {before!r}"
+            raise ValueError(
+                f"--state {str(told.state)!r} was made {how}. Name the same column, or name a new "
+                "state."
+            )
     if known["level"] != told.level:
         raise ValueError(
             f"--state {str(told.state)!r} has the level {known['level']:g}, not {told.level:g}. "
             "Pass the same --level, or name a new state."
         )
     return known
+
+
+def _is_place(stream: Any) -> bool:
+    """Whether a state holds a place in a stream, or that none has been read."""
+    if not isinstance(stream, dict) or not stream:
+        return stream == {}
+    kinds = {name: type(stream.get(name)) for name in ("name", "first", "rows")}
+    return kinds == {"name": str, "first": str, "rows": int} and stream["rows"] >= 0
 
 
 def _monitor(
@@ -215,7 +230,7 @@ def _continued(stream: dict[str, Any], told: Watching, first: str) -> dict[str, 
     name = told.source.path.name
     same = stream.get("name") == name and stream.get("first") == first
     rows = int(stream["rows"]) if same else 0
-    return {"name": name, "rows": rows, "first": first, "id": told.names.key}
+    return {"name": name, "rows": rows, "first": first, **told.names.by_option}
 
 
 def _write_state(told: Watching, monitor: CalibrationMonitor, stream: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ class CostTable:
         CostTable
             With its rows sorted by label.
         """
-        matrix = check_table("costs", costs)
+        matrix = _check_actions("costs", costs)
         labels = np.asarray(classes)
         if labels.ndim != 1 or len(np.unique(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(
@@ -154,7 +154,7 @@ class CostTable:
         CostTable
             Negative costs are gains.
         """
-        gains = check_table("utilities", utilities)
+        gains = _check_actions("utilities", utilities)
         return cls.from_matrix(-gains, classes=classes, actions=actions)
 
     @classmethod
@@ -204,3 +204,8 @@ class CostTable:
                 f"`costs` must have a row for each class of the probabilities, {show(classes)}; "
                 f"it has {show(self.classes)}. Say what each action costs in every class."
             )
+
+
+def _check_actions(name: str, value: ArrayLike) -> FloatArray:
+    fix = "Pass a number for each class and each action."
+    return check_table(name, value, row="class", columns="actions", fix=fix)

@@ -18,7 +18,7 @@ from dircal.distributed._loaders import (
     row_groups,
 )
 from dircal.distributed._local import LocalTable
-from dircal.validation import Arguments, PartitionedScores, agree
+from dircal.validation import Arguments, PartitionedScores, agree, eager_frame
 
 __all__ = ["Selection", "check_rows", "default_client"]
 
@@ -91,7 +91,7 @@ def _parts_here(frame: Any) -> tuple[Sequence[Loader], list[str]]:
         if all(isinstance(one, str | Path) for one in frame):
             return row_groups([file for one in frame for file in parquet_files(one)])
         if all(nw.dependencies.is_into_dataframe(one) for one in frame):
-            first = nw.from_native(frame[0], eager_only=True)
+            first = eager_frame("frame", frame[0])
             return frame_parts(frame), list(first.columns)
     raise ValueError(
         "`frame` must be a Dask DataFrame, the path of Parquet files (a file, a folder or a "

@@ -198,7 +198,13 @@ def rank_groups(average_ranks: ArrayLike, difference: float) -> list[list[int]]:
 
 
 def _ranks(values: ArrayLike, best: str) -> FloatArray:
-    table = check_table("values", values)
+    table = check_table(
+        "values",
+        values,
+        row="dataset",
+        columns="methods",
+        fix="Drop the rows that a method did not complete.",
+    )
     check_option("best", best, ("lowest", "highest"))
     ranks: FloatArray = stats.rankdata(table if best == "lowest" else -table, axis=1)
     return ranks

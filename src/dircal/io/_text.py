@@ -1,8 +1,9 @@
 """JSON that people can read: short lists on a line, and strict when it is read."""
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
+from dircal._json import JSONError, parse_json
 from dircal.io._format_error import FormatError
 
 __all__ = ["from_text", "to_text"]
@@ -52,33 +53,10 @@ def _has_structure(value: Any) -> bool:
 
 
 def from_text(content: bytes) -> Any:
-    """What the text says, if it says everything once and only numbers that are numbers."""
+    """Return the value of a strict JSON text in UTF-8."""
     try:
-        return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
-        )
-    except FormatError:
-        raise
+        return parse_json(content.decode("utf-8"), constants=False)
     except UnicodeDecodeError:
         raise FormatError("", "it is not text in UTF-8") from None
-    except RecursionError:
-        raise FormatError("", "it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        what = f"{error.msg} in line {error.lineno}, column {error.colno}"
-        raise FormatError("", f"it is not JSON, or cut off: {what}") from None
-    except ValueError:
-        # A whole number of thousands of digits.
-        raise FormatError("", "it holds a number that is too long") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    node: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in node:
-            raise FormatError("", f"it says {name!r:.60} twice")
-        node[name] = value
-    return node
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise FormatError("", f"it holds {text}, which is no JSON")
+    except JSONError as error:
+        raise FormatError("", f"it {error}") from None

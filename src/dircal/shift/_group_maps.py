@@ -17,7 +17,7 @@ from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
 from dircal.shift._stream_rows import check_one_each
-from dircal.validation import LabelledScores
+from dircal.validation import LabelledScores, eager_frame
 
 __all__ = ["GroupMaps", "fit_group_maps", "split_groups"]
 
@@ -110,7 +110,7 @@ def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list
                 f"`groups` is {groups!r}, but `X` is no data frame that could have a column of "
                 "that name. Pass an array with the group of each row."
             )
-        frame = nw.from_native(X, eager_only=True)
+        frame = eager_frame("X", X)
         if groups not in frame.columns:
             raise ValueError(
                 f"`groups` is {groups!r}, and `X` has no such column; it has {frame.columns[:6]}. "

@@ -25,6 +25,7 @@ from dircal.validation._columns import (
     show,
 )
 from dircal.validation._conversion import as_array, category_order, same_kind
+from dircal.validation._eager import eager_frame
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
@@ -99,6 +100,7 @@ __all__ = [
     "class_indices",
     "classes_of_columns",
     "common_labels",
+    "eager_frame",
     "find_columns",
     "label_text",
     "like_labels",

@@ -59,14 +59,16 @@ def check_distribution(name: str, value: ArrayLike, matrix: str, n_classes: int)
     return vector / total
 
 
-def check_table(name: str, value: ArrayLike) -> FloatArray:
-    """A table (n, m) of finite numbers: results of at least two methods on some datasets."""
+def check_table(name: str, value: ArrayLike, *, row: str, columns: str, fix: str) -> FloatArray:
+    """Check a table (n, m) of finite numbers, with at least one row and two columns.
+
+    ``row`` and ``columns`` name what these stand for in the error, and ``fix`` what to do.
+    """
     table = _as_numbers(name, value)
     if table.ndim != 2 or len(table) == 0 or table.shape[1] < 2:
         raise ValueError(
-            f"`{name}` must be a table with a row for each dataset and a column for each of at "
-            f"least two methods; got shape {table.shape}. Drop the rows that a method did not "
-            "complete."
+            f"`{name}` must be a table with a row for each {row} and a column for each of at least "
+            f"two {columns}; got shape {table.shape}. {fix}"
         )
     return table
 

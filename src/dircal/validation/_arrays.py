@@ -19,6 +19,7 @@ from dircal.validation._columns import (
     show,
 )
 from dircal.validation._conversion import as_array, category_order, refuse_masked, refuse_sparse
+from dircal.validation._eager import eager_frame
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.validation._lazy import refuse_lazy
@@ -224,7 +225,7 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
     refuse_sparse(name, X)
     names: LabelArray | None = None
     if nw.dependencies.is_into_dataframe(X):
-        frame = nw.from_native(X, eager_only=True)
+        frame = eager_frame(name, X)
         names = np.array(list(frame.columns), dtype=object)
         if names.tolist() == list(range(len(names))):
             names = None  # pandas numbers columns that have no names

@@ -40,6 +40,11 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
     table = _as_table(y, name)
     if table.ndim == 2 and table.shape[1] > 1:
         _refuse_table(table, arguments)
+    if table.dtype.kind == "c":
+        raise ValueError(
+            f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. Pass "
+            "strings, integers or booleans."
+        )
     labels: LabelArray = column_or_1d(table, warn=True)
     if len(labels) != n_samples:
         raise ValueError(

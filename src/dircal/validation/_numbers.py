@@ -56,7 +56,8 @@ def check_number(
     rule = " and ".join(
         f"{word} {limit:g}" for word, limit in limits.items() if abs(limit) < math.inf
     )
-    raise ValueError(f"`{name}` must be a finite number {rule}; got {_shown(value)}.")
+    rule = f"a finite number {rule}".rstrip()
+    raise ValueError(f"`{name}` must be {rule}; got {_shown(value)}.")
 
 
 def check_integer(name: str, value: object, *, at_least: int) -> None:

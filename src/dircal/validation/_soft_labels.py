@@ -12,6 +12,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.validation._columns import Arguments, classes_of_columns, refuse_riddles, show
 from dircal.validation._conversion import as_array, as_label_array, refuse_masked, refuse_sparse
+from dircal.validation._eager import eager_frame
 from dircal.validation._labels import SEVERAL_LABELS
 from dircal.validation._names import match_names
 from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
@@ -120,7 +121,7 @@ def _labels_called(names: list[Any]) -> LabelArray:
 
 def has_label_columns(labels: ArrayLike, arguments: Arguments, *, counts: bool) -> bool:
     """Whether there is a column for each class; there has to be where these are ``counts``."""
-    found = _has_columns(labels)
+    found = _has_columns(labels, arguments.labels)
     if counts and not found:
         raise ValueError(
             f"`counts` is True, but `{arguments.labels}` is one label for each row. Pass a column "
@@ -129,9 +130,9 @@ def has_label_columns(labels: ArrayLike, arguments: Arguments, *, counts: bool) 
     return found
 
 
-def _has_columns(labels: ArrayLike) -> bool:
+def _has_columns(labels: ArrayLike, name: str) -> bool:
     if nw.dependencies.is_into_dataframe(labels):
-        return len(nw.from_native(labels, eager_only=True).columns) > 1
+        return len(eager_frame(name, labels).columns) > 1
     shape = getattr(labels, "shape", None)
     if shape is None and isinstance(labels, list | tuple) and len(labels):
         first = labels[0]
@@ -164,7 +165,7 @@ def as_soft_labels(
     """
     name, names = arguments.labels, None
     if nw.dependencies.is_into_dataframe(labels):
-        frame = nw.from_native(labels, eager_only=True)
+        frame = eager_frame(name, labels)
         given = np.array(list(frame.columns), dtype=object)
         names = None if given.tolist() == list(range(len(given))) else given
         labels = frame.to_numpy()

@@ -50,15 +50,34 @@ def test_frequencies_are_given(run, shifted):
     [
         ([], "Name PREDICTIONS to find the new frequencies in"),
         (["--priors", "ant=0.5,bee"], "--priors: 'bee' is no frequency"),
+        (["--priors", "ant=0.5,ant=0.1,bee=0.4,cow=0.5"], "--priors: 'ant' is named twice"),
+        (["--priors", "ant=0.5\nbee=0.5"], "is not a list with commas"),
+        (["new.csv", "--old-priors", "ant=1,ant=1"], "--old-priors: 'ant' is named twice"),
         (["--priors", "ant=0.5,bee=0.5"], "`priors` lacks the label 'cow'"),
         (["--priors", "ant=0.5,bee=0.3,cow=0.3"], "`priors` must sum to one"),
         (["--priors", "ant=0.5,bee=0.3,emu=0.2"], "names the label 'emu'"),
         (["none.csv"], "none.csv"),
+        (
+            ["--priors", "ant=0.5,bee=0.3,cow=0.2", "--old", "old.csv", "--label", "y"],
+            "--old needs PREDICTIONS",
+        ),
+        (
+            ["--priors", "ant=0.5,bee=0.3,cow=0.2", "--columns", "ant,bee,cow"],
+            "--columns needs PREDICTIONS",
+        ),
     ],
 )
 def test_bad_input(run, shifted, arguments, message):
     result = run("adapt", "map.json", *arguments, "-o", "adapted.json", code=2)
     assert message in result.stderr
+
+
+def test_frequencies_are_given_and_old_rows_are_compared(run, shifted):
+    call = ("adapt", "map.json", "new.csv", "--priors", "ant=0.1,bee=0.1,cow=0.8", "--json")
+    assert json.loads(run(*call, "-o", "a.json").stdout)["assumption_pvalue"] is None
+    document = json.loads(run(*call, "--old", "old.csv", "--label", "y", "-o", "b.json").stdout)
+    assert document["priors"] == [0.1, 0.1, 0.8]
+    assert 0.0 <= document["assumption_pvalue"] <= 1.0
 
 
 def test_old_rows_tell_whether_more_has_changed(run, shifted, write_csv):

@@ -65,8 +65,16 @@ def test_sampled_answers(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "line 1 is no JSON"),
-        ("[]", "line 1 is no JSON object"),
+        ("{", "line 1 is not JSON"),
+        ("[" * 100_000, "line 1 is nested too deeply"),
+        ('{"text": ' + "[" * 950 + "]" * 950 + "}", "line 1 is nested too deeply"),
+        ('{"label": ' + "9" * 5000 + "}", "line 1 holds a number that is too long"),
+        (
+            '{"logprobs": {"A": -1, "B": -2, "A": -3}}',
+            "line 1 has the key 'A' twice, in 'logprobs'",
+        ),
+        (b'{"label": "\xe9"}', "'raw.jsonl' is not text in UTF-8"),
+        ("[]", "line 1 is not a JSON object"),
         ('{"text": "A"}', "line 1: `response` must hold log-probabilities"),
         ('{"logprobs": {"x": -1.0}}', "line 1: `rows` must name at least one option"),
         ('{"logprobs": {"A": -1.0}, "label": "Z"}', "the label 'Z' is none of the options"),
@@ -75,7 +83,7 @@ def test_sampled_answers(run, tmp_path):
     ],
 )
 def test_bad_lines(text, message, run, tmp_path):
-    (tmp_path / "raw.jsonl").write_text(text)
+    (tmp_path / "raw.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
     found = run("llm", "raw.jsonl", "--options", "A,B", "-o", "out.csv", code=2)
     assert message in found.stderr
     assert not (tmp_path / "out.csv").exists()

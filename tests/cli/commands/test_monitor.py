@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dircal.shift import CalibrationMonitor
@@ -61,6 +62,36 @@ def test_another_file_follows(run, stream):
     assert "500 new rows, 800 with a label in all" in result.output
 
 
+def test_a_first_label_that_comes_late_does_not_make_another_file(run, gaps):
+    gaps(600)
+    call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", "--json")
+    run(*call)
+    missing = gaps(700, filled=1)
+    found = json.loads(run(*call).stdout)
+    assert (found["new_rows"], found["rows"]) == (100, (~missing).sum())
+
+
+@pytest.mark.parametrize("option", ["--time", "--group"])
+def test_another_file_of_the_same_name_is_known_by_more_than_scores(run, tmp_path, option):
+    """A file that is written again, whose first row has the same probabilities."""
+    call = ("monitor", "day.csv", "--label", "y", option, "t", "--state", "s.json", "--json")
+    for day in ("1", "2"):
+        lines = [f"{day},ant,0.5,0.5", f"{day},bee,0.4,0.6"]
+        (tmp_path / "day.csv").write_text("\n".join(["t,y,ant,bee", *lines]) + "\n")
+        found = json.loads(run(*call).stdout)
+    assert (found["new_rows"], found["rows"]) == (2, 4)
+
+
+def test_a_state_keeps_its_columns(run, stream):
+    stream(300)
+    call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json")
+    run(*call, "--time", "id")
+    assert "was made with --time 'id'" in run(*call, code=2).stderr
+    assert "0 new rows" in run(*call, "--time", "id").output
+    (told,) = run(*call, "--time", "id", "--id", "id", code=2).stderr.splitlines()
+    assert "was made without --id" in told
+
+
 def test_scores_go_through_a_map(run, fitted, write_csv):
     write_csv("stream.csv")
     run("monitor", "stream.csv", "--label", "y", "--map", "map.json", "--state", "s.json")
@@ -87,12 +118,14 @@ def test_groups(run, tmp_path):
         (["--label", "y", "--time", "when"], "--time"),
         (["--label", "y", "--scale", "logit"], "a monitor watches probabilities"),
         (["--label", "y", "--level", "0.01", "--state", "s.json"], "has the level 0.05, not 0.01"),
-        (["--label", "y", "--state", "stream.csv"], "it is not JSON"),
+        (["--label", "y", "--state", "stream.csv"], "--state 'stream.csv' is the input"),
         (["--label", "y", "--state", "nowhere/s.json"], "folder that does not exist"),
+        (["--label", "y", "--state", "loop"], "'loop' is a link that leads back to itself"),
     ],
 )
-def test_bad_input(run, stream, arguments, message):
+def test_bad_input(run, stream, tmp_path, arguments, message):
     stream(300)
+    (tmp_path / "loop").symlink_to("loop")
     run("monitor", "stream.csv", "--label", "y", "--state", "s.json")
     before = CalibrationMonitor.load("s.json").to_dict()
     result = run("monitor", "stream.csv", *arguments, code=2)
@@ -174,7 +207,7 @@ def test_labels_may_be_filled_in_in_the_stream(run, gaps):
         (["0,emu"], ["--id", "id"], "'emu', which is none of"),
         (["0,ant", "0,ant"], ["--id", "id"], "--id: '0' occurs twice"),
         (None, ["--id", "id"], "No such file or directory: 'late.csv'"),
-        (["0,ant"], ["--id", "y"], "was made with --id 'id'. Name rows as before"),
+        (["0,ant"], ["--id", "y"], "was made with --id 'id'. Name the same column"),
     ],
 )
 def test_bad_late_labels_leave_the_state(run, gaps, tmp_path, lines, options, message):
@@ -186,6 +219,41 @@ def test_bad_late_labels_leave_the_state(run, gaps, tmp_path, lines, options, me
     call = ("monitor", "stream.csv", "--label", "y", "--state", "s.json", *options)
     assert message in run(*call, "--late-labels", "late.csv", code=2).stderr
     assert CalibrationMonitor.load("s.json").to_dict() == before
+
+
+@pytest.mark.parametrize("option", ["--time", "--group"])
+@pytest.mark.parametrize("name", ["gap.csv", "gap.parquet"])
+def test_cells_that_are_empty_are_named_by_their_option(run, tmp_path, option, name):
+    frame = pd.DataFrame({"y": list("aba"), "a": 0.6, "b": 0.4, "t": ["1", "2", None]})
+    if name == "gap.csv":
+        frame.to_csv(tmp_path / name, index=False)
+    else:
+        frame.to_parquet(tmp_path / name)
+    told = run("monitor", name, "--label", "y", "--columns", "a,b", option, "t", code=2).stderr
+    assert f"{option}: " in told
+    assert "column 't' is empty. Fill it in, or leave the row out." in told
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+def test_times_of_parquet(run, tmp_path, zone):
+    """Also those that a clock shows twice, when summer ends."""
+    times = pd.date_range("2020-11-01", periods=300, freq="h", tz="UTC")
+    scores, labels = drifting()
+    frame = pd.DataFrame(scores[:300], columns=ANIMALS).assign(y=labels[:300])
+    times = times.tz_localize(None) if zone is None else times.tz_convert(zone)
+    frame.assign(t=times).to_parquet(tmp_path / "s.parquet")
+    call = ("monitor", "s.parquet", "--label", "y", "--time", "t", "--state", "s.json", "--json")
+    assert json.loads(run(*call, "--batch", "100").stdout)["new_rows"] == 300
+    frame[::-1].assign(t=times[::-1]).to_parquet(tmp_path / "back.parquet")
+    told = run("monitor", "back.parquet", "--label", "y", "--time", "t", code=2).stderr
+    assert "must not go back" in told
+
+
+def test_days_are_times(run, tmp_path):
+    days = pd.date_range("2020-01-01", periods=30).date
+    frame = pd.DataFrame({"y": ["a", "b"] * 15, "a": 0.6, "b": 0.4, "t": days})
+    frame.to_parquet(tmp_path / "d.parquet")
+    assert "30 new rows" in run("monitor", "d.parquet", "--label", "y", "--time", "t").output
 
 
 def test_a_stream_without_any_label_needs_the_classes(run, write_csv):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -61,14 +61,18 @@ def command(
     from dircal.cli._source import PredictionsFile
     from dircal.shift import PriorShift
 
-    inputs = [one for one in (map_file, predictions, old) if one is not None]
-    check_output(output, force=force, inputs=inputs)
+    check_outputs([("--output", output)], force=force, inputs=[map_file, predictions, old])
     if (old is None) != (label is None):
         raise ValueError(
             "--old and --label belong together: old rows, and their column with the true labels."
         )
     if predictions is None and priors is None:
         raise ValueError("Name PREDICTIONS to find the new frequencies in, or give them: --priors.")
+    if predictions is None and (old is not None or columns is not None):
+        option = "--columns" if old is None else "--old"
+        raise ValueError(
+            f"{option} needs PREDICTIONS, the new rows. Name them, or leave {option} out."
+        )
     calibrator = dircal.load(map_file)
     shift = PriorShift(
         calibrator,
@@ -90,18 +94,20 @@ def command(
 
 def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[Any, float] | None:
     """Frequencies as people type them, by labels of the type that the map has."""
-    import csv
-
+    from dircal.cli._source import items_of
     from dircal.validation import label_text
 
     if text is None:
         return None
     labels = {label_text(label): label for label in list(classes)}
     found: dict[Any, float] = {}
-    for item in next(csv.reader([text])):
+    for item in items_of(text):
         name, _, number = item.rpartition("=")
+        label = labels.get(name.strip(), name.strip())
+        if label in found:
+            raise ValueError(f"{option}: {name.strip()!r} is named twice. Name each label once.")
         try:
-            found[labels.get(name.strip(), name.strip())] = float(number)
+            found[label] = float(number)
         except ValueError:
             raise ValueError(
                 f"{option}: {item!r} is no frequency. Write label=number with commas between, "

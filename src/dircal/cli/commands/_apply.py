@@ -9,7 +9,7 @@ import click
 from dircal.cli._kinds import input_kind, kind_of
 from dircal.cli._options import common_options, map_argument, output_options, source_options
 from dircal.cli._output import (
-    check_output,
+    check_outputs,
     is_stdout,
     name_of_output,
     output_file,
@@ -57,7 +57,7 @@ def command(
         raise ValueError(
             f"--output {str(output)!r} must be of the type of the input, {input_kind(source.path)}."
         )
-    check_output(output, force=force, inputs=[source.path, map_file])
+    check_outputs([("--output", output)], force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
     with output_file(output, force=force) as temporary, unchanged(source.path):
         count, names, marks = _calibrate(calibrator, source, temporary, prefix, suffix)

@@ -12,9 +12,10 @@ from dircal.cli._options import (
     FILE,
     ask_option,
     common_options,
+    finite,
     source_options,
 )
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._costs_file import CostsFile
@@ -39,6 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--max-risk",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    callback=finite,
     help="Also find the confidence from which on at most this share of predictions is wrong, "
     "with a certainty of 95 %; needs --label.",
 )
@@ -67,9 +69,7 @@ def command(
 
     if max_risk is not None and not source.label:
         raise click.UsageError("--max-risk needs --label, the column with the true labels.")
-    inputs = [source.path, costs_file, *([map_file] if map_file else [])]
-    if output is not None:
-        check_output(output, force=force, inputs=inputs)
+    check_outputs([("--output", output)], force=force, inputs=[costs_file, map_file])
     calibrator = None if map_file is None else dircal.load(map_file)
     rows = _read(source, read_costs(costs_file), calibrator)
     costs = rows.costs if ask is None else rows.costs.with_question(ask)
@@ -114,7 +114,9 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
         aside = [column_called(table, source.label, "--label")] if source.label else []
         y = labels_of_column(table, aside[0], source.unlabelled)[0] if aside else None
         if calibrator is None:
-            known = table.as_labels(costs_file.classes_like(y))
+            known = costs_file.classes_like(y)
+            if known.dtype.kind == "U":
+                known = table.as_labels(known)
             chosen = columns_of_classes(table, source.columns, None, known, aside)
             costs = costs_file.table(np.sort(chosen.classes))
             return _Rows(numbers_of(table, chosen.positions), chosen.classes, costs, y)

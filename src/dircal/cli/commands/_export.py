@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dircal.cli._options import common_options, map_argument, output_options
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 __all__ = ["command"]
 
@@ -84,7 +84,7 @@ def command(
         raise click.UsageError("--table, --column, --name and --dialect are for --to sql only.")
     if dtype is not None and kind in _WITHOUT_PRECISION:
         raise click.UsageError("--dtype is for --to onnx, torch and keras only.")
-    check_output(output, force=force, inputs=[map_file])
+    check_outputs([("--output", output)], force=force, inputs=[map_file])
     calibrator = dircal.load(map_file)
     precision = {} if dtype is None else {"dtype": dtype}
     with output_file(output, force=force) as temporary:

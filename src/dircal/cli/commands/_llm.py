@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dircal.cli._options import FILE, common_options, output_options
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._options import FILE, common_options, finite, output_options
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal.cli._responses_file import Responses
@@ -44,6 +44,7 @@ _FEW = 20
 @click.option(
     "--ask",
     type=click.FloatRange(0.0, 1.0, min_open=True),
+    callback=finite,
     help="What it costs to ask a person, where an error costs 1: the column 'action' then says "
     "'ask' where that is cheaper.",
 )
@@ -75,9 +76,7 @@ def command(
     from dircal.llm import LabelCalibrator
 
     names = [name.strip() for name in options.split(",")]
-    targets = [output, *([map_file] if map_file else [])]
-    for target in targets:
-        check_output(target, force=force, inputs=[responses])
+    check_outputs([("--output", output), ("--map", map_file)], force=force, inputs=[responses])
     found = read_responses(responses, names, label, group)
     known = np.array([one is not None for one in found.labels])
     if not known.any():
@@ -96,7 +95,8 @@ def command(
         with output_file(map_file, force=force) as temporary:
             dircal.save(calibrator, temporary)
     document, lines = _told(found, calibrator, proba, known, actions)
-    lines.append(f"Written to {' and '.join(name_of_output(one) for one in targets)}.")
+    written = [name_of_output(one) for one in (output, map_file) if one is not None]
+    lines.append(f"Written to {' and '.join(written)}.")
     print_answer(as_json, {"output": output, "map": map_file, **document}, *lines)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dircal.cli._errors import GATE_FAILED
-from dircal.cli._options import FILE, common_options, source_options, stream_options
-from dircal.cli._output import print_json, print_lines
+from dircal.cli._options import FILE, common_options, finite, source_options, stream_options
+from dircal.cli._output import check_outputs, print_json, print_lines
 
 if TYPE_CHECKING:
     from dircal.cli._source import PredictionsFile
@@ -57,6 +57,7 @@ _NEXT = (
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    callback=finite,
     default=0.05,
     show_default=True,
     help="Probability of an alarm, ever, if nothing is wrong.",
@@ -91,6 +92,7 @@ def command(
     for theirs.
     """
     import dircal
+    from dircal.cli._source import input_files
     from dircal.cli._stream_file import StreamNames
     from dircal.cli._watching import Watching, watch_file
 
@@ -98,10 +100,8 @@ def command(
         raise ValueError("--scale logit: a monitor watches probabilities. Pass the --map for them.")
     if late is not None and key is None:
         raise ValueError("--late-labels needs --id, the column that names the rows in both files.")
-    if state is not None:
-        from dircal._files import check_target
-
-        check_target(state)
+    read = [*input_files(source.path), map_file, late]
+    check_outputs([("--state", state)], force=True, inputs=read)
     calibrator = None if map_file is None else dircal.load(map_file)
     names = StreamNames(time, group, key)
     watched = watch_file(Watching(source, names, level, batch, state, calibrator, late))

@@ -20,7 +20,7 @@ from dircal.cli._options import (
     resampling_options,
     weights_option,
 )
-from dircal.cli._output import check_output, name_of_output, output_file, print_answer
+from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
     from dircal import Report
@@ -101,7 +101,7 @@ def command(
         "title": title,
         "source": source.name or source.path.name,
     }
-    check_output(output, force=force, inputs=[one for one in (old, costs_file) if one is not None])
+    check_outputs([("--output", output)], force=force, inputs=[old, costs_file])
     streamed = is_streamed(source, engine)
     if old is not None or costs_file is not None:
         _refuse_further(source, streamed)

@@ -81,6 +81,10 @@ class AbstractChunk(ABC):
     def values(self, column: int) -> LabelArray:
         """Labels (m,) in this column, or a ValueError that says where there is none."""
 
+    def times(self, column: int) -> LabelArray:
+        """Times (m,) in this column, in the form that it has them."""
+        return self.values(column)
+
     @abstractmethod
     def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
         """Which rows (m,) have no label in this column."""
@@ -175,6 +179,12 @@ def reading(path: Path) -> Iterator[None]:
             f"{str(path)!r} is not text in {error.encoding.upper()} (byte "
             f"0x{error.object[error.start]:02x}). Save it as UTF-8, or say what it is, for example "
             "--encoding cp1252 or --encoding utf-16."
+        ) from error
+    except UnicodeError as error:
+        # Such as the lack of a mark that UTF-16 begins with.
+        raise ValueError(
+            f"{str(path)!r} is not text in the encoding that was named ({error}). Pass another "
+            "--encoding, or save the file as UTF-8."
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(

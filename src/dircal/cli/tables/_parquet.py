@@ -91,10 +91,17 @@ class Batch(AbstractChunk):
             pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
         ):
             raise ValueError(
-                f"column {self.names[column]!r} holds {kind}, not labels. Labels are strings, "
-                "integers or booleans."
+                f"column {self.names[column]!r} holds {kind}; labels and groups must be strings, "
+                "integers or booleans. Convert it."
             )
         return np.asarray(array.to_numpy(zero_copy_only=False))
+
+    def times(self, column: int) -> LabelArray:
+        array = self._without_null(column)
+        if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
+            # Those with a zone as instants, in UTC.
+            return np.asarray(array.to_numpy(zero_copy_only=False))
+        return self.values(column)
 
     def is_empty(self, column: int) -> npt.NDArray[np.bool_]:
         array = self.column(column)

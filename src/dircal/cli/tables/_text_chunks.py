@@ -65,7 +65,7 @@ class TextChunk(AbstractChunk):
         if "" in texts:
             raise ValueError(
                 f"{self.place(texts.index(''))}, column {self.names[column]!r} is empty. "
-                "Leave out the rows without a label, or pass --skip-unlabelled."
+                "Repair the row, or leave it out."
             )
         longest = max(map(len, texts), default=0)
         if longest > LONGEST_TEXT:
