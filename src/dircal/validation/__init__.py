@@ -22,16 +22,14 @@ from dircal.validation._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.validation._conversion import as_array, category_order, same_kind
+from dircal.validation._label_types import as_plain, check_classes, plain_labels_advice, show
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
-    as_plain,
     class_indices,
     observed_classes,
-    plain_labels_advice,
 )
 from dircal.validation._names import (
     find_columns,
@@ -78,6 +76,7 @@ __all__ = [
     "as_labels",
     "as_plain",
     "category_order",
+    "check_classes",
     "check_confidence",
     "check_distribution",
     "check_fit",
