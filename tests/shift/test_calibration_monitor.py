@@ -165,7 +165,7 @@ def test_it_starts_anew():
     assert not monitor.reset().alarm_
     assert monitor.e_value_ == 1.0
     assert monitor.update(p[:1000], y[:1000]).n_rows_ == 1000
-    with pytest.raises(ValueError, match="`group` 'x' has not been seen"):
+    with pytest.raises(ValueError, match="`group` must be one of the 0 in `groups_`; got 'x'"):
         monitor.reset("x")
 
 
@@ -226,8 +226,13 @@ def test_bad_options(options, message):
         ({"times": [1]}, "`times` has 1 entries, but there are 100 rows"),
         ({"groups": ["a"] * 100}, "`groups` must be given always or never"),
         ({"keys": ["a"] * 100}, "`keys` must name each row once; 'a' occurs twice"),
-        ({"keys": ["waits", *range(99)]}, "`keys` has 'waits', which waits for its label"),
-        ({"keys": [None] * 100}, "`keys` must hold texts or numbers"),
+        (
+            {"keys": ["waits", *map(str, range(99))]},
+            "`keys` has 'waits', which waits for its label",
+        ),
+        ({"keys": [None] * 100}, "`keys` must contain strings, numbers or booleans; got None"),
+        ({"keys": [1, *["a"] * 99]}, "`keys` must contain values of one type; got 1 and 'a'"),
+        ({"keys": range(100)}, "`keys` must contain strings, as before; got 0"),
     ],
 )
 def test_bad_rows_change_nothing(change, message):
@@ -281,3 +286,31 @@ def test_a_killed_process_loses_no_more_than_the_batch_in_flight(tmp_path):
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert CalibrationMonitor.load(path).n_rows_ == 500
     assert [one.name for one in tmp_path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(["1", "a"], [1, 2]), ([1, 2], ["1", "2"]), ([True, False], [0, 1])]
+)
+def test_groups_and_keys_keep_their_type_across_batches(first, second, tmp_path):
+    p, y = calibrated(15, 2)
+    monitor = CalibrationMonitor(classes=range(3))
+    with pytest.raises(ValueError, match="`groups` must contain values of one type"):
+        monitor.update(p, y, groups=[first[0], second[0]])
+    monitor.update(p, [None, None], groups=first, keys=first).resolve(first, y)
+    monitor.save(tmp_path / "state.json")
+    for each in (monitor, CalibrationMonitor.load(tmp_path / "state.json")):
+        for name in ("groups", "keys"):
+            with pytest.raises(ValueError, match=f"`{name}` must contain .*, as before; got"):
+                each.update(p, y, **{"groups": first, name: second})
+        with pytest.raises(ValueError, match=r"`keys` must contain .*, as before; got"):
+            each.resolve(second, y)
+        for group in (second[0], [first[0]]):
+            with pytest.raises(ValueError, match="`group` must be one of the 2 in `groups_`"):
+                each.reset(group)
+        assert each.reset(np.array(first)[0]).groups_ == first
+
+
+@pytest.mark.parametrize("keys", [None, []])
+def test_no_keys(keys):
+    with pytest.raises(ValueError, match="`keys` "):
+        CalibrationMonitor(classes=range(3)).resolve(keys, [0])

@@ -12,22 +12,21 @@ from dircal.validation import (
     Arguments,
     as_array,
     as_labels,
-    as_plain,
+    check_keys,
     check_probabilities,
     class_indices,
+    key_type,
     match_names,
+    observed_classes,
     show,
 )
 
 __all__ = [
     "MISSING",
+    "Earlier",
     "StreamRows",
-    "as_times",
     "check_classes",
-    "check_groups",
     "check_labels",
-    "check_one_each",
-    "check_order",
     "check_stream",
 ]
 
@@ -66,16 +65,50 @@ class StreamRows:
         )
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """Properties of the rows so far that further rows must share; None if not known yet.
+
+    ``last_time`` is the time of the last row, ``group_type`` and ``key_type`` are those of
+    `key_type`.
+    """
+
+    has_groups: bool | None = None
+    last_time: Any = None
+    group_type: str | None = None
+    key_type: str | None = None
+
+    def and_then(self, rows: StreamRows) -> "Earlier":
+        """Return the properties of these rows and further ones."""
+        return Earlier(
+            rows.groups is not None,
+            rows.times[-1] if rows.times else self.last_time,
+            self.group_type or key_type(rows.groups or ()),
+            self.key_type or key_type(rows.keys or ()),
+        )
+
+    def check_groups(self, given: bool) -> None:
+        """Raise if rows have groups and earlier ones have not, or the other way round."""
+        if self.has_groups is not None and self.has_groups != given:
+            raise ValueError(
+                f"`groups` must be given always or never; earlier rows came "
+                f"{'with' if self.has_groups else 'without'} them. Start another monitor, or pass "
+                "them as before."
+            )
+
+
 def check_stream(
     P: ArrayLike,
     y: ArrayLike,
-    classes: LabelArray,
     column_classes: LabelArray,
     groups: ArrayLike | None,
     times: ArrayLike | None,
     keys: ArrayLike | None,
+    earlier: Earlier,
 ) -> StreamRows:
-    """Rows that have passed the door, or a ValueError; labels may be missing."""
+    """Return rows that can follow the earlier ones, or raise; labels may be missing."""
+    classes = observed_classes(column_classes)
+    earlier.check_groups(groups is not None)
     inputs = check_probabilities("P", P, len(classes))
     columns = column_classes
     if hasattr(P, "columns"):
@@ -84,13 +117,15 @@ def check_stream(
     proba = inputs[:, np.argsort(columns)].astype(np.float64)
     proba /= proba.sum(axis=1, keepdims=True)
     n = len(proba)
-    return StreamRows(
+    rows = StreamRows(
         proba,
         check_labels(y, n, classes),
-        check_one_each("groups", groups, n),
+        None if groups is None else check_keys("groups", groups, n, earlier.group_type),
         as_times(times, n),
-        check_one_each("keys", keys, n),
+        None if keys is None else check_keys("keys", keys, n, earlier.key_type),
     )
+    check_order(rows.times, earlier.last_time)
+    return rows
 
 
 def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
@@ -132,24 +167,6 @@ def _is_there(label: Any) -> bool:
         return False
 
 
-def check_one_each(name: str, given: ArrayLike | None, n_rows: int) -> list[Any] | None:
-    """A text or a number for each row."""
-    if given is None:
-        return None
-    values = [as_plain(value) for value in as_array(given).ravel().tolist()]
-    if len(values) != n_rows:
-        raise ValueError(
-            f"`{name}` has {len(values)} entries, but there are {n_rows} rows. Pass one for each."
-        )
-    for value in values:
-        if type(value) not in (str, int, float, bool) or value != value:
-            raise ValueError(
-                f"`{name}` must hold texts or numbers; got {value!r}. Convert them, for example "
-                "with str."
-            )
-    return values
-
-
 def as_times(given: ArrayLike | None, n_rows: int) -> list[Any] | None:
     """A time for each row, a number or a text that sorts by time; never one before the last."""
     if given is None:
@@ -159,8 +176,7 @@ def as_times(given: ArrayLike | None, n_rows: int) -> list[Any] | None:
         array = array.astype(str)
     elif array.dtype.kind == "O":
         array = np.array([getattr(time, "isoformat", lambda t=time: t)() for time in array])
-    times = check_one_each("times", array, n_rows)
-    assert times is not None
+    times = check_keys("times", array, n_rows)
     for i, (one, other) in enumerate(pairwise(times), 1):
         if other < one:
             raise ValueError(
@@ -194,13 +210,3 @@ def check_classes(classes: list[Any]) -> LabelArray:
             "of each column of the probabilities."
         )
     return labels
-
-
-def check_groups(given: bool, earlier: bool | None) -> None:
-    """Refuse groups where there were none, or none where there were."""
-    if earlier is not None and earlier != given:
-        raise ValueError(
-            f"`groups` must be given always or never; earlier rows came "
-            f"{'with' if earlier else 'without'} them. Start another monitor, or pass them as "
-            "before."
-        )

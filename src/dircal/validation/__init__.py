@@ -24,6 +24,14 @@ from dircal.validation._columns import (
     classes_of_columns,
 )
 from dircal.validation._conversion import as_array, category_order, same_kind
+from dircal.validation._keys import (
+    check_keys,
+    find_key,
+    key_type,
+    known_groups,
+    split_groups,
+    unique_keys,
+)
 from dircal.validation._label_types import as_plain, check_classes, plain_labels_advice, show
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
@@ -81,6 +89,7 @@ __all__ = [
     "check_distribution",
     "check_fit",
     "check_integer",
+    "check_keys",
     "check_number",
     "check_option",
     "check_part",
@@ -99,6 +108,9 @@ __all__ = [
     "classes_of_columns",
     "common_labels",
     "find_columns",
+    "find_key",
+    "key_type",
+    "known_groups",
     "label_text",
     "like_labels",
     "match_exactly",
@@ -109,5 +121,7 @@ __all__ = [
     "refuse_soft_labels",
     "same_kind",
     "show",
+    "split_groups",
+    "unique_keys",
     "warn_of_order",
 ]

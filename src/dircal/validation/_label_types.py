@@ -92,7 +92,7 @@ def as_label_array(labels: Any, name: str = "array") -> npt.NDArray[Any]:
             raise
         # Lists of different lengths.
         return _as_objects(labels)
-    if array.ndim != 1 or array.dtype.kind not in "fUS":
+    if array.ndim != 1 or array.dtype.kind not in "fUS" or array.tolist() == [*labels]:
         return array
     # A missing label differs from itself.
     pairs = zip(array.tolist(), labels, strict=True)
