@@ -1,8 +1,10 @@
 """Alarms of streams: when, since when, and what must not disturb them."""
 
+import datetime as dt
 import json
 import subprocess
 import sys
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -314,3 +316,125 @@ def test_groups_and_keys_keep_their_type_across_batches(first, second, tmp_path)
 def test_no_keys(keys):
     with pytest.raises(ValueError, match="`keys` "):
         CalibrationMonitor(classes=range(3)).resolve(keys, [0])
+
+
+def at(hour, offset):
+    zone = dt.timezone(dt.timedelta(hours=offset))
+    return dt.datetime(2020, 1, 1, hour, tzinfo=zone)
+
+
+def new_york(*times):
+    return pd.Series(pd.to_datetime([*times], utc=True).tz_convert("America/New_York"))
+
+
+def as_strings(times):
+    return [time.isoformat() for time in times]
+
+
+AUTUMN = new_york("2020-11-01 05:30", "2020-11-01 06:00")
+IN_ORDER = {
+    "clock change": AUTUMN,
+    "clock change as strings": as_strings(AUTUMN),
+    "clock change of Python": [
+        dt.datetime(2020, 11, 1, 1, 30, tzinfo=ZoneInfo("America/New_York")),
+        dt.datetime(2020, 11, 1, 1, 0, fold=1, tzinfo=ZoneInfo("America/New_York")),
+    ],
+    "zones": [at(13, 2), at(12, 0)],
+    "zones as strings": ["2020-01-01T13:00:00+02:00", "2020-01-01 12:00:00Z"],
+    "units": [np.datetime64("2020-01-01T00:00", "ns"), np.datetime64("2020-01-01T00:00:00", "s")],
+    "dates and times": [dt.date(2020, 1, 1), pd.Timestamp("2020-01-01T00:00:00.000000001")],
+    "digits": ["2020-01-01T00:00:00.1", "2020-01-01T00:00:00.10", "2020-01-01T00:00:00.1000000001"],
+    "months": np.array(["2020-01", "2020-02"], "M8[M]"),
+    "hours": np.array(["2020-01-01T01", "2020-01-01T02"], "M8[h]"),
+    "other strings": ["part 1", "part 2"],
+    "numbers": [1, 1.5],
+}
+BACKWARDS = {
+    "zones": [at(12, -5), at(13, 0)],
+    "zones as strings": as_strings([at(12, -5), at(13, 0)]),
+    "clock change": AUTUMN[::-1].reset_index(drop=True),
+    "nanoseconds": np.array([2, 1], "M8[ns]"),
+    "digits": ["2020-01-01T00:00:00.1000000001", "2020-01-01T00:00:00.1"],
+    "units": [np.datetime64("2020-01-01T00:00:01", "s"), np.datetime64("2020-01-01", "ns")],
+}
+
+
+def two_batches(times):
+    """Watch two rows, the second one with a state that was saved in between."""
+    monitor = CalibrationMonitor(classes=range(3)).update([[0.2, 0.3, 0.5]], [2], times=times[:1])
+    monitor = CalibrationMonitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    return monitor.update([[0.2, 0.3, 0.5]], [2], times=times[1:2])
+
+
+def one_batch(times):
+    p, y = calibrated(16, len(times))
+    return CalibrationMonitor(classes=range(3)).update(p, y, times=times)
+
+
+@pytest.mark.parametrize("watch", [one_batch, two_batches])
+@pytest.mark.parametrize("times", IN_ORDER.values(), ids=IN_ORDER)
+def test_times_in_order(times, watch):
+    assert watch(times).n_rows_ >= 2
+
+
+@pytest.mark.parametrize("watch", [one_batch, two_batches])
+@pytest.mark.parametrize("times", BACKWARDS.values(), ids=BACKWARDS)
+def test_times_that_go_back(times, watch):
+    with pytest.raises(ValueError, match=r"`times` must not go back; .* after .*\. "):
+        watch(times)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2020-01-01T00:00", "2020-01-01T00:00Z"],
+        ["2020-01-01", "row 2"],
+        [1, "2020-01-01"],
+        [dt.datetime(2020, 1, 1), at(3, 0)],
+    ],
+)
+def test_times_of_two_kinds(times):
+    for watch in (one_batch, two_batches):
+        with pytest.raises(
+            ValueError, match=r"`times` must .* one (kind|type); (row 1 has|got) .*2020-01-01"
+        ):
+            watch(times)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        np.array(["2020-01-01", "NaT"], "M8[D]"),
+        pd.Series([pd.Timestamp("2020-01-01"), pd.NaT]),
+        [pd.Timestamp("2020-01-01", tz="UTC"), pd.NaT],
+        ["2020-01-01", "NaT"],
+        [dt.date(2020, 1, 1), None],
+        [1.0, np.nan],
+    ],
+)
+def test_missing_times_are_rejected_and_change_nothing(missing):
+    p, y = calibrated(17, 2)
+    monitor = CalibrationMonitor(classes=range(3))
+    with pytest.raises(ValueError, match=r"`times` must .*; (row 1 is|got)"):
+        monitor.update(p, y, times=missing)
+    assert monitor.n_rows_ == 0
+    assert monitor.update(p, y, times=np.array(["2020-01-01", "2020-01-02"], "M8[D]")).n_rows_ == 2
+
+
+def older(monitor, **changes):
+    """Return the state as an older version has saved it."""
+    state = monitor.to_dict() | changes
+    del state["group_type"], state["key_type"]
+    return CalibrationMonitor.from_dict(json.loads(json.dumps(state)))
+
+
+def test_states_of_older_versions():
+    p, y = calibrated(18, 2)
+    monitor = CalibrationMonitor(classes=range(3)).update(p, y, groups=["a", "b"])
+    dates = np.array(["2020-01-02", "2020-01-03"], "M8[D]")
+    with_nat = older(monitor, last_time="NaT")
+    assert with_nat.update(p, y, groups=["a", "b"], times=dates).n_rows_ == 4
+    with pytest.raises(ValueError, match="`groups` must contain strings, as before"):
+        with_nat.update(p, y, groups=[1, 2])
+    zoned = older(monitor, last_time="2020-11-01T01:30:00-04:00")
+    assert zoned.update(p, y, groups=["a", "b"], times=new_york(*["2020-11-01 06:00"] * 2))

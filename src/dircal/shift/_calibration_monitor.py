@@ -22,7 +22,7 @@ from dircal.shift._stream_rows import (
     check_stream,
 )
 from dircal.shift._watch import Watch, choose_bets
-from dircal.validation import check_integer, check_number, find_key, key_type, observed_classes
+from dircal.validation import check_integer, check_number, find_key, observed_classes
 
 __all__ = ["CalibrationMonitor"]
 
@@ -171,7 +171,8 @@ class CalibrationMonitor:
         groups : array of shape (n_samples,), optional
             Which stream a row belongs to. Each is watched by itself.
         times : array of shape (n_samples,), optional
-            When the rows were, as numbers, dates, or texts that sort by time; alarms tell them.
+            Time of each row: numbers, dates and times, all with a time zone or all without, or
+            strings that sort by time. Alarms contain them.
         keys : array of shape (n_samples,), optional
             Names of the rows, for labels that are still to come; see `resolve`.
 
@@ -325,25 +326,17 @@ class CalibrationMonitor:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any], name: str = "state") -> Self:
-        """The monitor of a document that `to_dict` has made."""
+        """Return the monitor of a document from `to_dict`."""
         try:
             options = {key: document[key] for key in ("level", "maps", "clip", "max_pending")}
             monitor = cls(classes=labels_from_json(document["classes"]).tolist(), **options)
             monitor._n_missing = int(document["n_missing"])
             monitor._pending.from_json(document["pending"], len(monitor._classes))
             monitor._watch.from_json(document)
-            monitor._earlier = monitor._earlier_from(document)
+            monitor._earlier = Earlier.from_json(document, monitor.pending_)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"`path` {name!r} is a damaged state of a monitor ({error!s:.120}). Pass a file "
                 "that `save` has written, or start anew."
             ) from None
         return monitor
-
-    def _earlier_from(self, document: dict[str, Any]) -> Earlier:
-        """Return the properties of the rows so far; older states do not contain all of them."""
-        has_groups = document["has_groups"]
-        groups = self._watch.places if has_groups else ()
-        types = {"group_type": key_type(groups), "key_type": key_type(self._pending.keys)}
-        types |= {name: document[name] for name in types if document.get(name)}
-        return Earlier(has_groups, document["last_time"], **types)

@@ -1,13 +1,13 @@
 """Rows of a stream at the door: probabilities, labels that may be missing, groups, times, keys."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
+from dircal.shift._times import check_times
 from dircal.validation import (
     Arguments,
     as_array,
@@ -15,6 +15,7 @@ from dircal.validation import (
     check_keys,
     check_probabilities,
     class_indices,
+    is_missing,
     key_type,
     match_names,
     observed_classes,
@@ -78,6 +79,17 @@ class Earlier:
     group_type: str | None = None
     key_type: str | None = None
 
+    @classmethod
+    def from_json(cls, state: dict[str, Any], keys: list[Any]) -> "Earlier":
+        """Return what a state contains; older versions left the types out, and accepted NaT."""
+        groups = state["groups"] if state["has_groups"] else []
+        return cls(
+            state["has_groups"],
+            None if state["last_time"] == "NaT" else state["last_time"],
+            state.get("group_type") or key_type(groups),
+            state.get("key_type") or key_type(keys),
+        )
+
     def and_then(self, rows: StreamRows) -> "Earlier":
         """Return the properties of these rows and further ones."""
         return Earlier(
@@ -117,15 +129,13 @@ def check_stream(
     proba = inputs[:, np.argsort(columns)].astype(np.float64)
     proba /= proba.sum(axis=1, keepdims=True)
     n = len(proba)
-    rows = StreamRows(
+    return StreamRows(
         proba,
         check_labels(y, n, classes),
         None if groups is None else check_keys("groups", groups, n, earlier.group_type),
-        as_times(times, n),
+        check_times(times, n, earlier.last_time),
         None if keys is None else check_keys("keys", keys, n, earlier.key_type),
     )
-    check_order(rows.times, earlier.last_time)
-    return rows
 
 
 def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
@@ -140,7 +150,9 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
         )
     known = np.ones(n_rows, dtype=bool)
     if given.dtype.kind not in "iub":
-        known = np.array([_is_there(label) for label in given.tolist()], dtype=bool)
+        known = np.array(
+            [not is_missing(label) and label != "" for label in given.tolist()], dtype=bool
+        )
     found = np.full(n_rows, MISSING, dtype=np.int64)
     if not known.any():
         return found
@@ -158,47 +170,6 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
         )
     found[known] = class_indices(labels.astype(classes.dtype), classes)
     return found
-
-
-def _is_there(label: Any) -> bool:
-    try:
-        return label is not None and label != "" and bool(label == label)
-    except TypeError:
-        return False
-
-
-def as_times(given: ArrayLike | None, n_rows: int) -> list[Any] | None:
-    """A time for each row, a number or a text that sorts by time; never one before the last."""
-    if given is None:
-        return None
-    array = as_array(given)
-    if array.dtype.kind == "M":
-        array = array.astype(str)
-    elif array.dtype.kind == "O":
-        array = np.array([getattr(time, "isoformat", lambda t=time: t)() for time in array])
-    times = check_keys("times", array, n_rows)
-    for i, (one, other) in enumerate(pairwise(times), 1):
-        if other < one:
-            raise ValueError(
-                f"`times` must not go back; row {i} has {other!r} after {one!r}. Sort the rows by "
-                "time, or leave `times` out."
-            )
-    return times
-
-
-def check_order(times: list[Any] | None, last: Any) -> None:
-    """Refuse times of another kind than the last one before them, or before it."""
-    if times is None or last is None:
-        return
-    if isinstance(times[0], str) != isinstance(last, str):
-        raise ValueError(
-            f"`times` must be of one kind; got {times[0]!r} after {last!r}. Pass times as before."
-        )
-    if times[0] < last:
-        raise ValueError(
-            f"`times` must not go back; got {times[0]!r} after {last!r}. Pass rows in the order of "
-            "time, each once."
-        )
 
 
 def check_classes(classes: list[Any]) -> LabelArray:

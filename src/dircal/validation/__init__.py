@@ -32,7 +32,14 @@ from dircal.validation._keys import (
     split_groups,
     unique_keys,
 )
-from dircal.validation._label_types import as_plain, check_classes, plain_labels_advice, show
+from dircal.validation._label_types import (
+    as_label_array,
+    as_plain,
+    check_classes,
+    is_missing,
+    plain_labels_advice,
+    show,
+)
 from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.validation._labels import (
     as_labels,
@@ -81,6 +88,7 @@ __all__ = [
     "RawPart",
     "agree",
     "as_array",
+    "as_label_array",
     "as_labels",
     "as_plain",
     "category_order",
@@ -109,6 +117,7 @@ __all__ = [
     "common_labels",
     "find_columns",
     "find_key",
+    "is_missing",
     "key_type",
     "known_groups",
     "label_text",

@@ -17,6 +17,7 @@ __all__ = [
     "as_plain",
     "check_classes",
     "check_label_types",
+    "is_missing",
     "plain_labels_advice",
     "show",
     "type_name",
@@ -143,8 +144,8 @@ def _check_objects(labels: LabelArray, name: str, fix: str) -> LabelArray:
         distinct = set(values)
     except TypeError:  # they need no hash, only an order
         distinct = values
-    if not all(map(_equals_itself, distinct)):
-        missing = next(value for value in values if not _equals_itself(value))
+    if any(map(is_missing, distinct)):
+        missing = next(value for value in values if is_missing(value))
         raise ValueError(f"`{name}` holds {missing!r}. {fix}")
     kinds = sorted(set(map(type_name, types)))
     if len(kinds) > 1:
@@ -166,12 +167,12 @@ def _check_objects(labels: LabelArray, name: str, fix: str) -> LabelArray:
     return labels
 
 
-def _equals_itself(value: object) -> bool:
-    """Whether a label can be one: None, NaN and pandas' NA and NaT cannot."""
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or NA or NaT of pandas and NumPy, which are not themselves."""
     try:
-        return value is not None and bool(value == value)
+        return value is None or bool(value != value)
     except TypeError:
-        return False
+        return True
 
 
 def check_classes(classes: Iterable[Any], name: str = "classes") -> LabelArray:
