@@ -200,7 +200,25 @@ def test_options_are_heeded():
     ("options", "message"),
     [
         ({"classes": [1]}, "`classes` must be at least two distinct labels"),
-        ({"classes": [1, 1]}, "`classes` must be at least two distinct labels"),
+        ({"classes": [1, 1]}, "`classes` must be distinct labels"),
+        ({"classes": None}, "`classes` must be a list or an array; got a NoneType"),
+        ({"classes": "abc"}, "`classes` must be a list or an array; got a str"),
+        ({"classes": [None, 1, 2]}, r"`classes` holds None\. Leave it out"),
+        ({"classes": [np.nan, 1, 2]}, r"`classes` holds NaN or infinity\. Leave it out"),
+        ({"classes": [1, "1"]}, "`classes` must hold labels of one type; got int and str"),
+        ({"classes": [(1, 2), (3,)]}, "`classes` must be distinct labels"),
+        (
+            {"classes": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]},
+            r"`classes` must contain strings, numbers or booleans; got datetime\.date.*Convert",
+        ),
+        (
+            {"classes": np.array([1, 2], "M8[D]")},
+            "`classes` must contain strings, numbers or booleans",
+        ),
+        (
+            {"classes": [b"a", b"b"]},
+            "`classes` must contain strings, numbers or booleans; got b'a'",
+        ),
         ({"level": 0.0}, "`level` must"),
         ({"clip": 0.5}, "`clip` must"),
         ({"maps": []}, "`maps` must be some of temperature"),
@@ -438,3 +456,33 @@ def test_states_of_older_versions():
         with_nat.update(p, y, groups=[1, 2])
     zoned = older(monitor, last_time="2020-11-01T01:30:00-04:00")
     assert zoned.update(p, y, groups=["a", "b"], times=new_york(*["2020-11-01 06:00"] * 2))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["a", np.str_("b")],
+        [1, np.int64(2)],
+        [1.0, 2.0],
+        [False, True],
+        np.array(["a", "b"], dtype=object),
+        np.array([np.int64(1), np.int64(2)], dtype=object),
+        np.array([2**63, 2**63 + 1], dtype=np.uint64),
+        np.array(["a", "b"], dtype=np.dtypes.StringDType()),
+        pd.Series(["a", "b"]),
+    ],
+)
+def test_classes_of_any_type_that_is_accepted_are_saved(classes):
+    monitor = CalibrationMonitor(classes=classes).update([[0.2, 0.8]], classes[:1])
+    again = CalibrationMonitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    assert again.classes == list(classes)
+    assert again.update([[0.2, 0.8]], classes[:1]).n_rows_ == 2
+
+
+@pytest.mark.parametrize("labels", [[1, "1"], [True, 1], [b"1", 1]])
+def test_labels_keep_their_type(labels):
+    monitor = CalibrationMonitor(classes=[0, 1])
+    with pytest.raises(ValueError, match="`y` must hold labels of one type"):
+        monitor.update([[0.2, 0.8]] * 2, labels)
+    with pytest.raises(ValueError, match="`y` holds the label '1', which is not among `classes`"):
+        monitor.update([[0.2, 0.8]] * 2, ["1", None])

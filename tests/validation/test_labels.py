@@ -195,9 +195,9 @@ def test_strings_that_end_in_a_zero_are_other_labels():
         ([None, 1], r"`classes` holds None"),
         ([np.nan, 1], r"`classes` holds NaN"),
         (np.array(["NaT", "2020"], "M8[D]"), r"`classes` holds NaT"),
-        ([(1, 2), (3,)], r"`classes` must be one label for each column"),
+        ([(1, 2), (3,)], r"`classes` must be distinct labels"),
         ([(1, 2), (3, 4)], r"`classes` must be distinct labels"),
-        ([{1}, {2}], r"`classes` must be one label for each column"),
+        ([{1}, {2}], r"`classes` must be distinct labels"),
     ],
 )
 def test_classes_that_are_not_labels(classes, message):

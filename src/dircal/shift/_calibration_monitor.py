@@ -17,8 +17,8 @@ from dircal.shift._pending import PendingRows
 from dircal.shift._stream_rows import (
     MISSING,
     Earlier,
-    check_classes,
     check_labels,
+    check_monitored_classes,
     check_stream,
 )
 from dircal.shift._watch import Watch, choose_bets
@@ -135,6 +135,7 @@ class CalibrationMonitor:
         clip: float = 1e-6,
         max_pending: int = 10_000,
     ) -> None:
+        self._column_classes = check_monitored_classes(classes)
         self.classes = [*classes]
         self.level = level
         self.maps = tuple(maps)
@@ -143,7 +144,6 @@ class CalibrationMonitor:
         check_number("level", level, above=0.0, below=1.0)
         check_number("clip", clip, above=0.0, below=0.1)
         check_integer("max_pending", max_pending, at_least=0)
-        self._column_classes = check_classes(self.classes)
         self._classes = observed_classes(self._column_classes)
         bets = choose_bets(self.maps, len(self._classes))
         self._watch = Watch(len(self._classes), bets)

@@ -1,5 +1,6 @@
 """Rows of a stream at the door: probabilities, labels that may be missing, groups, times, keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.shift._times import check_times
 from dircal.validation import (
     Arguments,
-    as_array,
+    as_label_array,
     as_labels,
+    check_classes,
     check_keys,
     check_probabilities,
     class_indices,
@@ -26,8 +28,8 @@ __all__ = [
     "MISSING",
     "Earlier",
     "StreamRows",
-    "check_classes",
     "check_labels",
+    "check_monitored_classes",
     "check_stream",
 ]
 
@@ -142,7 +144,7 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
     """Index of each label; `MISSING` where there is none: None, NaN, NaT or an empty text."""
     if y is None:
         raise ValueError("`y` is None. Pass a label for each row of `P`, None where it is missing.")
-    given = as_array(y)
+    given = as_label_array(y, "y")
     if given.shape != (n_rows,):
         raise ValueError(
             f"`y` has shape {given.shape}, but `P` has {n_rows} rows. Pass one label for each row, "
@@ -158,7 +160,7 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
         return found
     present = given[known]
     if present.dtype.kind == "O":
-        present = np.array(present.tolist())
+        present = as_label_array(present.tolist(), "y")
     labels = as_labels(present, len(present), _WORDS)
     if labels.dtype.kind == "f" and classes.dtype.kind in "iu":
         labels = labels.astype(np.int64)
@@ -172,12 +174,14 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
     return found
 
 
-def check_classes(classes: list[Any]) -> LabelArray:
-    """Distinct labels, at least two."""
-    labels = np.array(classes)
-    if labels.ndim != 1 or len(labels) < 2 or len(np.unique(labels)) < len(labels):
+def check_monitored_classes(classes: Iterable[Any]) -> LabelArray:
+    """Return at least two distinct labels, all strings, numbers or booleans."""
+    labels = check_classes(classes)
+    if len(labels) < 2:
         raise ValueError(
-            f"`classes` must be at least two distinct labels; got {classes!r:.80}. Pass the label "
+            f"`classes` must be at least two distinct labels; got {show(labels)}. Pass the label "
             "of each column of the probabilities."
         )
+    # A state can contain what keys can be.
+    check_keys("classes", labels)
     return labels

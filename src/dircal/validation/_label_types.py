@@ -138,8 +138,7 @@ def _check_objects(labels: LabelArray, name: str, fix: str) -> LabelArray:
     # Of many rows there are few types and few labels, and sets of them are made without a loop.
     types = set(map(type, values))
     if any(issubclass(one, _SEQUENCES) for one in types):
-        what = "column" if name == "classes" else "row"
-        raise ValueError(f"`{name}` must be one label for each {what}. {SEVERAL_LABELS}")
+        raise ValueError(f"`{name}` must be one label for each row. {SEVERAL_LABELS}")
     try:
         distinct = set(values)
     except TypeError:  # they need no hash, only an order
@@ -183,15 +182,15 @@ def check_classes(classes: Iterable[Any], name: str = "classes") -> LabelArray:
             f"`{name}` must be a list or an array; got a {type(classes).__name__}. "
             "Pass the label of each column, in the order of the columns."
         )
-    given = as_label_array(list(classes), name)
-    if given.ndim == 1 and len(given):
-        given = check_label_types(given, name, "Leave it out.")
-    if given.ndim != 1 or len(np.unique(given)) != len(given):
-        raise ValueError(
-            f"`{name}` must be distinct labels; got {show(given)}. "
-            "Pass the label of each column once."
-        )
-    return given
+    labels = list(classes)
+    if not any(isinstance(label, _SEQUENCES) for label in labels):
+        given = as_label_array(labels, name)
+        given = check_label_types(given, name, "Leave it out.") if labels else given
+        if len(np.unique(given)) == len(given):
+            return given
+    raise ValueError(
+        f"`{name}` must be distinct labels; got {labels!r:.80}. Pass the label of each column once."
+    )
 
 
 def show(labels: LabelArray) -> str:
