@@ -129,6 +129,13 @@ def check_label_types(labels: LabelArray, name: str, fix: str) -> LabelArray:
         raise ValueError(f"`{name}` holds NaN or infinity. {fix}")
     if labels.dtype.kind in "mM" and np.isnat(labels).any():
         raise ValueError(f"`{name}` holds NaT. {fix}")
+    if labels.dtype.kind == "V":
+        raise ValueError(
+            f"`{name}` must hold labels; got values of type {labels.dtype}. Convert them, for "
+            "example to strings."
+        )
+    if labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
+        return labels.astype(np.float64)
     return _check_objects(labels, name, fix) if labels.dtype.kind == "O" else labels
 
 
@@ -156,8 +163,10 @@ def _check_objects(labels: LabelArray, name: str, fix: str) -> LabelArray:
         raise ValueError(f"`{name}` holds NaN or infinity. {fix}")
     if len(types) > 1:
         labels = _as_objects(map(as_plain, values))
+    elif issubclass(next(iter(types)), np.datetime64 | np.timedelta64):
+        labels = np.array(values)
     try:
-        _ = labels[0] < labels[0]
+        sorted(distinct)
     except TypeError:
         advice = plain_labels_advice(type(labels[0]))
         raise ValueError(
@@ -204,7 +213,7 @@ def plain_labels_advice(kind: type) -> str:
     if issubclass(kind, Enum):
         how = "the names of its members, [label.name for label in y]"
     elif issubclass(kind, dt.date | np.datetime64):
-        how = "np.asarray(y, dtype='datetime64[s]'), or on texts, [str(label) for label in y]"
+        how = "np.asarray(y, dtype='datetime64[ns]'), or on texts, [str(label) for label in y]"
     elif issubclass(kind, bytes):
         how = "texts, [label.decode() for label in y]"
     else:
