@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
 from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
-from dircal.llm._prompts import Means, Prompts, check_prompts, means_of, warn_of_same_texts
+from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_texts
 from dircal.maps import CalibrationMap, Explanation, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
@@ -260,8 +260,7 @@ class LabelCalibrator(AbstractCalibrator):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        proba = self._predict_by_group(X, groups)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
+        return np.asarray(self.classes_[self._predict_by_group(X, groups).argmax(axis=1)])
 
     def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""
@@ -292,9 +291,10 @@ class LabelCalibrator(AbstractCalibrator):
             Without groups: its map is that of the group.
         """
         check_is_fitted(self)
-        names = self.groups_.tolist()
+        names, mean_proba = self.groups_.tolist(), self.mean_proba_
         if group is not None:
-            group = names[find_key("group", group, names, "the map of new groups")]
+            place = find_key("group", group, names, "the map of new groups")
+            group, mean_proba = names[place], self.group_means_[place]
         alone: LabelCalibrator = clone(self)
         # What a fit has found, and then what is of the group.
         alone.__dict__.update(vars(self))
@@ -302,13 +302,9 @@ class LabelCalibrator(AbstractCalibrator):
             labelled = self.calibrator_.groups_.tolist()
             inside = group if group in labelled else None
             alone.calibrator_ = self.calibrator_.calibrator_of(inside)
-            alone.mean_proba_ = self._means.of_rows([group])[0]
+            alone.mean_proba_ = mean_proba
         alone.groups_, alone.group_means_ = np.array([]), np.empty((0, len(self.classes_)))
         return alone
-
-    @property
-    def _means(self) -> Means:
-        return Means(self.mean_proba_, self.groups_, self.group_means_)
 
     @property
     def _auto(self) -> AutoCalibrator:

@@ -64,9 +64,8 @@ class Means:
         if groups is None:
             return self.every
         places = {group: i for i, group in enumerate(self.groups.tolist())}
-        # A group that was never seen is divided by what is last: the means of all.
-        every: FloatArray = np.vstack([self.each, self.every])
-        return every[[places.get(group, -1) for group in groups]]
+        of_groups: FloatArray = self.each[[places[group] for group in groups]]
+        return of_groups
 
 
 def check_prompts(
