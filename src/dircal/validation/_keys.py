@@ -27,7 +27,7 @@ _TYPES = {str: "strings", int: "numbers", float: "numbers", bool: "booleans"}
 
 def key_type(keys: Iterable[Any]) -> str | None:
     """Return the type of the first key; None if there is no key."""
-    return next((_TYPES[type(key)] for key in keys), None)
+    return next((_TYPES.get(type(key)) for key in keys), None)
 
 
 def check_keys(
