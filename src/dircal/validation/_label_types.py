@@ -103,7 +103,7 @@ def as_label_array(labels: Any, name: str = "array") -> npt.NDArray[Any]:
     if array.dtype.kind == "f":
         raise ValueError(
             f"`{name}` contains the integer {changed[0]}, which a 64-bit array with the others "
-            "would round. Convert the labels, for example to strings."
+            "would round. Convert them, for example to strings."
         )
     # Strings that end in a zero.
     return _as_objects(labels)
