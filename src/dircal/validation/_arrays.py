@@ -16,10 +16,10 @@ from dircal.validation._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.validation._conversion import as_array, category_order, refuse_masked, refuse_sparse
 from dircal.validation._eager import eager_frame
+from dircal.validation._label_types import show
 from dircal.validation._labelled_scores import LabelledScores
 from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.validation._lazy import refuse_lazy

@@ -3,7 +3,8 @@
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.validation._columns import FITTING, refuse_riddles, show
+from dircal.validation._columns import FITTING, refuse_riddles
+from dircal.validation._label_types import show
 from dircal.validation._names import match_exactly, match_names
 from dircal.validation._two_classes import match_one
 
