@@ -78,7 +78,7 @@ test-oldest: $(VENV)-oldest/.installed  ## run the tests with the oldest version
 	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest tests --numprocesses $(WORKERS) $(addprefix --ignore=,$(HEAVY))
 
 # Where other libraries meet ours: estimators, frames, tables, pictures, the command line.
-MEETING := $(addprefix tests/,calibrators cli io plots selection validation)
+MEETING := $(addprefix tests/,calibrators cli io plots selection tables)
 
 test-oldest-quick: $(VENV)-oldest/.installed  ## the same, of the rooms where other libraries meet ours
 	$(ONE_THREAD) $(VENV)-oldest/$(SCRIPTS)/python -m pytest $(MEETING) --numprocesses $(WORKERS)

@@ -13,7 +13,7 @@ from dircal.decide import CostTable, best_actions, expected_cost, realised_cost,
 from dircal.llm import LabelCalibrator
 from dircal.plots import BeforeAfterDisplay, ConfusionChangeDisplay
 from dircal.shift import GroupedCalibrator, PriorShift, recalibrate
-from dircal.validation import as_array
+from dircal.tables import as_array
 
 # The first is always there, and the strictest; JAX, which is large, where it happens to be.
 LIBRARIES = ("array_api_strict", "torch", "jax.numpy")

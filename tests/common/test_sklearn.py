@@ -26,7 +26,7 @@ def test_checks_of_scikit_learn(calibrator, configure, on_the_simplex, scale):
 
 def test_every_exception_has_its_own_test(on_the_simplex):
     here = Path(__file__).parent
-    tests = [here / "test_contracts.py", here.parent / "validation" / "test_arrays.py"]
+    tests = [here / "test_contracts.py", here.parent / "tables" / "test_arrays.py"]
     written = "".join(path.read_text() for path in tests)
     for name in on_the_simplex.values():
         assert f"def {name}" in written, name

@@ -10,7 +10,7 @@ from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
 from dircal.distributed import Selection, check_rows
 from dircal.inference import _trial
-from dircal.validation import FITTING, check_fit
+from dircal.tables import FITTING, check_fit
 
 NAMES = ["ant", "bee", "cat", "dog"]
 TRIED = {"one": "temperature", "each": "platt"}

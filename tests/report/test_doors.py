@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dircal import BayesianDirichletCalibrator, Report, TemperatureScaling, compare, validation
-from dircal.validation import _arrays
+from dircal import BayesianDirichletCalibrator, Report, TemperatureScaling, compare, tables
+from dircal.tables import _arrays
 
 DOORS = ("check_fit", "check_predictions", "_check_labelled", "check_scores")
 
@@ -25,7 +25,7 @@ def passed(monkeypatch):
         for module in [m for key, m in sys.modules.items() if key.startswith("dircal")]:
             if getattr(module, name, None) is door:
                 monkeypatch.setattr(module, name, counted)
-    assert validation.check_fit is not None
+    assert tables.check_fit is not None
     return names
 
 

@@ -21,7 +21,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators._show import html_of, text_of
 from dircal.exceptions import DircalWarning, warn
 from dircal.maps import AbstractStep, CalibrationMap, column_steps
-from dircal.validation import (
+from dircal.tables import (
     FITTING,
     AbstractLabelledRows,
     Arguments,

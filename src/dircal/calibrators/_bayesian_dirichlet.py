@@ -26,7 +26,7 @@ from dircal.maps import (
     UniformMixture,
     WithCurves,
 )
-from dircal.validation import AbstractLabelledRows, check_number, check_option
+from dircal.tables import AbstractLabelledRows, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
 

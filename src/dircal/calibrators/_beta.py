@@ -15,7 +15,7 @@ from dircal.calibrators._binary import AbstractBinaryCalibrator
 from dircal.calibrators._logistic_fit import LogisticMapMixin
 from dircal.calibrators._solver_options import Clip
 from dircal.maps import AbstractStep, Affine
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["BetaCalibrator"]
 

@@ -18,7 +18,7 @@ from dircal.maps import (
     LogSoftmax,
     Normalise,
 )
-from dircal.validation import BINARY, AbstractLabelledRows, Arguments, LabelledScores
+from dircal.tables import BINARY, AbstractLabelledRows, Arguments, LabelledScores
 
 __all__ = [
     "AbstractBinaryCalibrator",

@@ -16,7 +16,7 @@ from dircal.calibrators._binary import (
     source_of,
 )
 from dircal.maps import Complement, Lookup
-from dircal.validation import AbstractLabelledRows, check_integer, check_option
+from dircal.tables import AbstractLabelledRows, check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.maps import Explanation, Normalise, Softmax, explain_nothing
-from dircal.validation import AbstractLabelledRows
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["IdentityCalibrator"]
 

@@ -17,7 +17,7 @@ from dircal.calibrators._binary import (
     source_of,
 )
 from dircal.maps import Complement, Interpolation
-from dircal.validation import AbstractLabelledRows
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["IsotonicCalibrator"]
 

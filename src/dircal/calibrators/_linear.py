@@ -15,7 +15,7 @@ from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyInUse
 from dircal.calibrators._solver_options import choose_clip
 from dircal.maps import Softmax
-from dircal.validation import AbstractLabelledRows, LabelledScores
+from dircal.tables import AbstractLabelledRows, LabelledScores
 
 __all__ = ["AbstractLinearCalibrator"]
 

@@ -34,7 +34,7 @@ from dircal.maps import (
     explain_rows,
     start_record,
 )
-from dircal.validation import AbstractLabelledRows
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["LinearMapMixin"]
 

@@ -14,7 +14,7 @@ from dircal.calibrators._solver_options import (
     warnings_about,
 )
 from dircal.maps import AbstractStep, CalibrationMap, Sigmoid
-from dircal.validation import AbstractLabelledRows
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["LogisticMapMixin"]
 

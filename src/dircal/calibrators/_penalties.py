@@ -15,7 +15,7 @@ from dircal._core.clip.by_likelihood import LearnedClip
 from dircal._core.data.rows import Rows
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Full, Structure
-from dircal.validation import check_number, check_option
+from dircal.tables import check_number, check_option
 
 __all__ = ["AbstractPenalty", "PenaltyInUse", "PenaltyName", "penalty_named"]
 

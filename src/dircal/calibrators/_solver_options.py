@@ -10,7 +10,7 @@ from dircal._core.optim.temperature import fit_temperature
 from dircal._typing import InputScale
 from dircal.calibrators._base import FitWarning
 from dircal.exceptions import ConvergenceWarning
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 __all__ = ["Clip", "check_solver_options", "choose_clip", "warnings_about"]
 

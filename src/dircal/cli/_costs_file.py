@@ -14,7 +14,7 @@ from dircal._json import JSONError, parse_json
 from dircal._typing import LabelArray
 from dircal.cli._utf8 import open_utf8
 from dircal.decide import CostTable
-from dircal.validation import label_text
+from dircal.tables import label_text
 
 __all__ = ["CostsFile", "read_costs", "table_of_costs"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dircal._typing import LabelArray
 from dircal.cli._source import PredictionsFile, column_called, items_of, list_of_columns, numbers_of
 from dircal.cli.tables import AbstractTable
-from dircal.validation import Arguments, check_soft_labels
+from dircal.tables import Arguments, check_soft_labels
 
 __all__ = ["LabelColumns", "check_label_columns", "read_label_columns"]
 

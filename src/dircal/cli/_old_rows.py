@@ -8,7 +8,7 @@ import numpy as np
 from dircal._typing import LabelArray
 from dircal.cli._predictions_file import FileRows, labels_of_column, read_rows
 from dircal.cli._source import PredictionsFile, check_source, column_called, open_file
-from dircal.validation import label_text
+from dircal.tables import label_text
 
 __all__ = ["read_new_and_old"]
 

@@ -18,7 +18,7 @@ from dircal.cli.tables import AbstractChunk, AbstractTable
 from dircal.exceptions import DircalWarning, warn
 from dircal.inference import effective_annotators
 from dircal.metrics import Predictions
-from dircal.validation import (
+from dircal.tables import (
     ROW_SUM_TOLERANCE,
     Arguments,
     as_labels,

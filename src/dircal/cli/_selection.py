@@ -9,7 +9,7 @@ import numpy as np
 from dircal._typing import LabelArray
 from dircal.cli._source import column_called, items_of, list_names, list_of_columns
 from dircal.cli.tables import AbstractTable
-from dircal.validation import (
+from dircal.tables import (
     find_columns,
     label_text,
     like_labels,

@@ -12,7 +12,7 @@ from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli._selection import columns_of_classes, columns_of_map
 from dircal.cli._source import PredictionsFile, column_called, reject_empty
 from dircal.cli.tables import AbstractChunk, AbstractTable
-from dircal.validation import label_text
+from dircal.tables import label_text
 
 __all__ = ["FileBatch", "StreamColumns", "StreamNames", "batches_of", "texts_of"]
 

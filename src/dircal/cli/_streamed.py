@@ -16,7 +16,7 @@ from dircal.cli._source import PredictionsFile, column_called
 from dircal.cli.tables import open_table
 from dircal.distributed import Selection, observed_labels, parquet_files
 from dircal.metrics import Predictions, predictions_in_parts
-from dircal.validation import PartitionedScores
+from dircal.tables import PartitionedScores
 
 __all__ = [
     "StreamedTable",

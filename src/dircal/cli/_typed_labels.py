@@ -3,7 +3,7 @@
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.validation import label_text, show
+from dircal.tables import label_text, show
 
 __all__ = ["as_classes"]
 

@@ -18,7 +18,7 @@ from dircal.cli._typed_labels import as_classes
 from dircal.cli._unchanged import unchanged
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor
-from dircal.validation import label_text, show
+from dircal.tables import label_text, show
 
 __all__ = ["Watched", "Watching", "watch_file"]
 

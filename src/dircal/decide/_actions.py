@@ -11,7 +11,7 @@ from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.decide._cost_table import CostTable
 from dircal.decide._rows import check_costs, rows_to_decide
-from dircal.validation import as_array, same_kind
+from dircal.tables import as_array, same_kind
 
 __all__ = ["Decisions", "best_actions", "choose"]
 

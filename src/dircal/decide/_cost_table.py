@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.validation import check_number, check_table, show
+from dircal.tables import check_number, check_table, show
 
 __all__ = ["CostTable"]
 

@@ -15,7 +15,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.decide._actions import choose
 from dircal.decide._cost_table import CostTable
 from dircal.decide._rows import check_costs, rows_to_decide
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 __all__ = ["ExpectedCost", "expected_cost"]
 

@@ -8,7 +8,7 @@ from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
 from dircal.decide._rows import LabelledRows, check_costs, rows_of_costs
-from dircal.validation import check_number
+from dircal.tables import check_number
 
 __all__ = ["RealisedCost", "realised_cost", "realised_cost_of"]
 

@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal.decide._rows import labelled_rows
-from dircal.validation import check_number, check_probabilities, check_random_state, same_kind
+from dircal.tables import check_number, check_probabilities, check_random_state, same_kind
 
 __all__ = ["RejectionRule", "rejection_rule"]
 

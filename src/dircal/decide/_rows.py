@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.decide._cost_table import CostTable
-from dircal.validation import (
+from dircal.tables import (
     LabelledScores,
     check_predictions,
     check_scores,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dircal.selection import check_calibrator
-from dircal.validation import label_text
+from dircal.tables import label_text
 
 __all__ = ["apply"]
 

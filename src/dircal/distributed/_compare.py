@@ -17,7 +17,7 @@ from dircal.inference import (
     compare_in_trial,
     tabulate_measures,
 )
-from dircal.validation import FITTING, check_random_state
+from dircal.tables import FITTING, check_random_state
 
 __all__ = ["compare"]
 

@@ -25,7 +25,7 @@ from dircal._threads import limited_blas
 from dircal.distributed._door import CheckedPart, Door
 from dircal.distributed._loaders import Loader
 from dircal.distributed._memory import reused_memory
-from dircal.validation import Agreement, PartSummary
+from dircal.tables import Agreement, PartSummary
 
 __all__ = ["DaskTable"]
 

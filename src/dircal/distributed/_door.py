@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 from dircal._core.data.parts import Part
 from dircal._typing import InputScale
 from dircal.distributed._loaders import Loader
-from dircal.validation import Agreement, Arguments, PartSummary, RawPart, check_part
+from dircal.tables import Agreement, Arguments, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "Door", "plain_column"]
 

@@ -26,7 +26,7 @@ from dircal.metrics import (
     predictions_in_parts,
 )
 from dircal.selection import check_calibrator
-from dircal.validation import MEASURING, check_option, check_random_state
+from dircal.tables import MEASURING, check_option, check_random_state
 
 __all__ = ["Evaluation", "evaluate"]
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from dircal.calibrators import AbstractCalibrator
 from dircal.distributed._open import Selection, check_rows
 from dircal.selection import check_calibrator
-from dircal.validation import PartitionedScores
+from dircal.tables import PartitionedScores
 
 __all__ = ["check_for_fit", "fit", "fit_rows"]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from dircal._typing import LabelArray
 from dircal.distributed._door import plain_column
 from dircal.distributed._loaders import row_groups
-from dircal.validation import FITTING, as_labels, common_labels, observed_classes
+from dircal.tables import FITTING, as_labels, common_labels, observed_classes
 
 __all__ = ["observed_labels"]
 

@@ -16,7 +16,7 @@ from dircal._core.data.parts import (
 )
 from dircal.distributed._door import CheckedPart, Door
 from dircal.distributed._loaders import Loader
-from dircal.validation import Agreement, PartSummary
+from dircal.tables import Agreement, PartSummary
 
 __all__ = ["LocalTable"]
 

@@ -18,7 +18,7 @@ from dircal.distributed._loaders import (
     row_groups,
 )
 from dircal.distributed._local import LocalTable
-from dircal.validation import Arguments, PartitionedScores, agree, eager_frame
+from dircal.tables import Arguments, PartitionedScores, agree, eager_frame
 
 __all__ = ["Selection", "check_rows", "default_client"]
 

@@ -10,7 +10,7 @@ from dircal._typing import InputScale
 from dircal.distributed._open import Selection, check_rows
 from dircal.distributed._passes import Passes, watched_passes
 from dircal.report import REPORTING, Report, Request, TableInParts, summarise
-from dircal.validation import PartitionedScores
+from dircal.tables import PartitionedScores
 
 __all__ = ["report"]
 

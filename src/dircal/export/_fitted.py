@@ -11,7 +11,7 @@ from dircal.export._expression import Expression, Input
 from dircal.export._lower import lower_logits, lower_map
 from dircal.maps import CalibrationMap
 from dircal.selection import CalibratedClassifier
-from dircal.validation import as_plain, plain_labels_advice
+from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["Fitted", "check_fitted"]
 

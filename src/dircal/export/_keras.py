@@ -10,7 +10,7 @@ from dircal._files import write_whole
 from dircal.export._extras import need
 from dircal.export._fitted import check_fitted
 from dircal.io import to_bytes
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["register_keras", "to_keras"]
 

@@ -14,7 +14,7 @@ from dircal.export._expression import AbstractTarget, Expression, in_precision
 from dircal.export._extras import need
 from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._single import single_expression
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["to_onnx"]
 

@@ -11,7 +11,7 @@ from dircal._typing import FloatArray
 from dircal.export._fitted import check_fitted
 from dircal.export._tables import FARTHEST_SUM, check_columns, check_names
 from dircal.maps import CalibrationMap
-from dircal.validation import LARGEST
+from dircal.tables import LARGEST
 
 __all__ = ["to_spark"]
 

@@ -10,7 +10,7 @@ from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._sql_dialects import DIALECTS, Dialect
 from dircal.export._sql_layers import NOTHING, Cell, Layers, fill
 from dircal.export._tables import FARTHEST_SUM, check_columns, check_names, is_name
-from dircal.validation import LARGEST, check_option
+from dircal.tables import LARGEST, check_option
 
 __all__ = ["to_sql"]
 

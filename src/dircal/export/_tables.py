@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dircal.export._fitted import Fitted
-from dircal.validation import ROW_SUM_TOLERANCE, show
+from dircal.tables import ROW_SUM_TOLERANCE, show
 
 __all__ = ["FARTHEST_SUM", "check_columns", "check_names", "is_name"]
 

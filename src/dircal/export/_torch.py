@@ -11,7 +11,7 @@ from dircal.export._fitted import check_fitted
 from dircal.export._map_holder import give_map, holder_of
 from dircal.export._single import single_expression
 from dircal.io import from_bytes, to_bytes
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["from_torch", "to_torch"]
 

@@ -46,7 +46,7 @@ from dircal.metrics import (
     check_bins,
     fold_together,
 )
-from dircal.validation import check_integer, check_option, check_random_state
+from dircal.tables import check_integer, check_option, check_random_state
 
 __all__ = ["CalibrationTest", "calibration_test", "calibration_test_from_confidence"]
 

@@ -13,7 +13,7 @@ from dircal._calibrator_names import CALIBRATOR_NAMES
 from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator
 from dircal.inference._rival import Rival, is_rival
-from dircal.validation import show
+from dircal.tables import show
 
 __all__ = ["UNCALIBRATED", "agree_on_classes", "check_calibrators"]
 

@@ -23,7 +23,7 @@ from dircal.metrics import (
     measures_in,
     values_of,
 )
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 __all__ = [
     "ChosenMeasure",

@@ -31,7 +31,7 @@ from dircal.selection import (
     scored_rows,
     used_rows,
 )
-from dircal.validation import check_fit, check_random_state
+from dircal.tables import check_fit, check_random_state
 
 __all__ = ["check_measures", "compare", "compare_in_trial", "tabulate_measures"]
 

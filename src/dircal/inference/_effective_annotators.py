@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.selection import AutoCalibrator
-from dircal.validation import FITTING, LabelledScores, check_fit
+from dircal.tables import FITTING, LabelledScores, check_fit
 
 __all__ = ["effective_annotators"]
 

@@ -13,7 +13,7 @@ from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result
 from dircal.inference._soft_rows import once_each
 from dircal.metrics import Predictions
-from dircal.validation import check_number, check_random_state
+from dircal.tables import check_number, check_random_state
 
 __all__ = ["EquivalenceTest", "equivalence_test"]
 

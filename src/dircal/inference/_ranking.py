@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.validation import check_integer, check_number, check_option, check_ranks, check_table
+from dircal.tables import check_integer, check_number, check_option, check_ranks, check_table
 
 __all__ = ["FriedmanTest", "average_ranks", "critical_difference", "friedman", "rank_groups"]
 

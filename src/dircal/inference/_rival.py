@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import FitWarning
 from dircal.metrics import ReadProbabilities
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = ["Rival", "is_rival"]
 

@@ -28,7 +28,7 @@ from dircal.inference._soft_rows import once_each, refuse_soft
 from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Block, Predictions, fold_together
-from dircal.validation import check_integer, check_number, check_random_state
+from dircal.tables import check_integer, check_number, check_random_state
 
 __all__ = ["ScoreTest", "score_test"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dircal.metrics import Predictions
-from dircal.validation import LabelledScores, refuse_soft_labels
+from dircal.tables import LabelledScores, refuse_soft_labels
 
 __all__ = ["once_each", "refuse_soft", "rows_once_each"]
 

@@ -19,7 +19,7 @@ from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator, FitWarning, IdentityCalibrator
 from dircal.metrics import Predictions, predictions_in_folds
 from dircal.selection import Split, check_multiclass, cross_fit
-from dircal.validation import LabelledScores, PartitionedScores, check_integer
+from dircal.tables import LabelledScores, PartitionedScores, check_integer
 
 __all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial"]
 

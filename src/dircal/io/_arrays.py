@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dircal.io._format_error import FormatError, Place
 from dircal.io._objects import OBJECTS, kind_of
-from dircal.validation import as_plain, plain_labels_advice
+from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 

@@ -16,7 +16,7 @@ from dircal.io._registry import estimators_by_name
 from dircal.io._text import from_text, to_text
 from dircal.io._version_1 import upgrade
 from dircal.io._write import value_to_json
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 

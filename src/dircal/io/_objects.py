@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from dircal.validation import as_plain
+from dircal.tables import as_plain
 
 __all__ = ["OBJECTS", "ObjectKind", "kind_of"]
 

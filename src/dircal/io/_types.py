@@ -14,7 +14,7 @@ import numpy as np
 from dircal.io._format_error import FormatError, Place
 from dircal.io._registry import field_types
 from dircal.maps import AbstractStep
-from dircal.validation import LARGEST
+from dircal.tables import LARGEST
 
 __all__ = ["check_fields", "check_type"]
 

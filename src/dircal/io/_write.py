@@ -23,7 +23,7 @@ from dircal.io._registry import (
     parameter_types,
 )
 from dircal.io._splitters import SPLITTERS, splitter_parameters
-from dircal.validation import as_plain, plain_labels_advice
+from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["value_to_json"]
 

@@ -15,7 +15,7 @@ from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_t
 from dircal.maps import CalibrationMap, Explanation, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
-from dircal.validation import (
+from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
     check_option,

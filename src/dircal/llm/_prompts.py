@@ -8,7 +8,7 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
-from dircal.validation import (
+from dircal.tables import (
     LabelledScores,
     as_array,
     check_scores,

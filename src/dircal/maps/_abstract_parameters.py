@@ -10,7 +10,7 @@ from dircal._core.data.simplex import softmax
 from dircal._typing import ArrayLike, FloatArray
 from dircal.maps._log import LogProbability, Normalise
 from dircal.maps._map import CalibrationMap
-from dircal.validation import check_probabilities, same_kind
+from dircal.tables import check_probabilities, same_kind
 
 if TYPE_CHECKING:
     from dircal.maps._parameters import (

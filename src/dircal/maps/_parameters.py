@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from dircal._core.data.simplex import log_softmax, softmax
 from dircal._typing import FloatArray, IntArray
 from dircal.maps._abstract_parameters import AbstractParameters
-from dircal.validation import (
+from dircal.tables import (
     LARGEST,
     check_distribution,
     check_integer,

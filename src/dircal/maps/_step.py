@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dircal._typing import FloatArray, InputScale
-from dircal.validation import LARGEST
+from dircal.tables import LARGEST
 
 __all__ = ["AbstractStep", "check_sizes", "freeze"]
 

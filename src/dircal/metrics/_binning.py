@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._core.stats.bins import Bins, equal_mass, equal_width, paper_table
 from dircal.metrics._curves import CurvePoints
-from dircal.validation import check_integer, check_option
+from dircal.tables import check_integer, check_option
 
 __all__ = [
     "BinRule",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import Chunk
 from dircal._typing import FloatArray, IntArray
-from dircal.validation import refuse_soft_labels
+from dircal.tables import refuse_soft_labels
 
 __all__ = ["Block", "ConfidenceBlock"]
 

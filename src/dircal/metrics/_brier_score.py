@@ -9,7 +9,7 @@ from dircal.metrics._blocks import Block
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import RowMean
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["brier_score"]
 

@@ -9,7 +9,7 @@ from dircal.metrics._curves import ClassCurves
 from dircal.metrics._measure import IntervalRule, Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import GapSum
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["classwise_ece"]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dircal._typing import FloatArray, IntArray
 from dircal.metrics._blocks import Block
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = [
     "ClassCurves",

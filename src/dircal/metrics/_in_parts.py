@@ -12,7 +12,7 @@ from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import CalibrationMap
 from dircal.metrics._predictions import Predictions, ReadProbabilities
-from dircal.validation import PartitionedScores
+from dircal.tables import PartitionedScores
 
 __all__ = ["predictions_in_folds", "predictions_in_parts"]
 

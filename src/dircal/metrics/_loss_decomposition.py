@@ -22,7 +22,7 @@ from dircal.selection import (
     scored_rows,
     used_rows,
 )
-from dircal.validation import check_option, check_predictions
+from dircal.tables import check_option, check_predictions
 
 __all__ = ["LossDecomposition", "loss_decomposition"]
 

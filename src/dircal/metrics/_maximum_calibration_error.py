@@ -15,7 +15,7 @@ from dircal.metrics._measure import Measure, Table, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import AbstractFolded
 from dircal.metrics._rows import ConfidenceRows, TableOf
-from dircal.validation import check_option
+from dircal.tables import check_option
 
 __all__ = ["maximum_calibration_error", "maximum_calibration_error_from_confidence"]
 

@@ -21,7 +21,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.metrics._binning import BinRule, EqualMass, FixedBinRule
 from dircal.metrics._blocks import ConfidenceBlock
 from dircal.metrics._curves import Curves
-from dircal.validation import check_confidence
+from dircal.tables import check_confidence
 
 __all__ = ["AbstractRows", "ConfidenceRows", "MeanOf", "SumsTogether", "TableOf"]
 

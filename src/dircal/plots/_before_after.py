@@ -24,7 +24,7 @@ from dircal.plots._reliability_curves import (
 from dircal.plots._results import check_mapping
 from dircal.plots._stored_curves import curves_from_frame
 from dircal.plots._style import house_style, panel_axes
-from dircal.validation import as_array, check_integer
+from dircal.tables import as_array, check_integer
 
 __all__ = ["BeforeAfterDisplay"]
 

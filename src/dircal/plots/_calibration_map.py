@@ -13,7 +13,7 @@ from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of, most_confused
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._style import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

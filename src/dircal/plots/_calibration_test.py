@@ -11,7 +11,7 @@ from dircal.inference import CalibrationTest, Statistic, calibration_test
 from dircal.metrics import Binning, Strategy
 from dircal.plots._base import AbstractDisplay, Frame, make_frame
 from dircal.plots._style import BAR, GAP, PALETTE, count_on, house_style, one_axes
-from dircal.validation import check_integer
+from dircal.tables import check_integer
 
 __all__ = ["CalibrationTestDisplay"]
 

@@ -20,7 +20,7 @@ from dircal.plots._reliability_curves import (
     legend_below,
 )
 from dircal.plots._style import house_style, some_axes
-from dircal.validation import check_integer
+from dircal.tables import check_integer
 
 __all__ = ["ClasswiseReliabilityDisplay"]
 

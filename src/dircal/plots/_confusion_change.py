@@ -22,7 +22,7 @@ from dircal.plots._heat_map import (
 )
 from dircal.plots._names import drawn, names_of
 from dircal.plots._style import BAD, GOOD, house_style
-from dircal.validation import as_array
+from dircal.tables import as_array
 
 __all__ = ["ConfusionChangeDisplay"]
 

@@ -12,7 +12,7 @@ from dircal.decide import CostTable, LabelledRows, labelled_rows, paid
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._results import check_mapping
 from dircal.plots._style import INK, colours_of, house_style, panel_axes
-from dircal.validation import check_number
+from dircal.tables import check_number
 
 __all__ = ["CostCoverageDisplay"]
 

@@ -13,7 +13,7 @@ from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, check_map, classes_of, temperature_of
 from dircal.plots._names import check_chosen, names_of
 from dircal.plots._style import GAP, GREY, PALETTE, house_style, panel_axes
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

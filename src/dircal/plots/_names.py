@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from dircal._typing import LabelArray
-from dircal.validation import show
+from dircal.tables import show
 
 __all__ = ["check_chosen", "drawn", "names_of", "shorten"]
 

@@ -12,7 +12,7 @@ from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn
 from dircal.plots._results import check_mapping, shares_of
 from dircal.plots._style import colours_of, house_style, one_axes
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 __all__ = ["PassRateDisplay"]
 

@@ -12,7 +12,7 @@ from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._names import drawn
 from dircal.plots._results import check_method_names
 from dircal.plots._style import INK, house_style, one_axes, width_of
-from dircal.validation import check_ranks
+from dircal.tables import check_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from dircal.metrics import (
 from dircal.plots._base import Frame, make_frame
 from dircal.plots._names import check_chosen
 from dircal.plots._style import BAR, GAP, GREY, INK
-from dircal.validation import check_number, check_option
+from dircal.tables import check_number, check_option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

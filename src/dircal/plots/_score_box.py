@@ -20,7 +20,7 @@ from dircal.plots._score_boxes import (
     mean_probabilities,
 )
 from dircal.plots._style import BAR, GREY, INK, MEAN, house_style, panel_axes
-from dircal.validation import check_integer
+from dircal.tables import check_integer
 
 __all__ = ["ScoreBoxDisplay"]
 

@@ -23,7 +23,7 @@ from dircal.inference import (
 from dircal.metrics import Predictions
 from dircal.report._steps import Steps
 from dircal.selection import AutoCalibrator, check_calibrator
-from dircal.validation import check_option, show
+from dircal.tables import check_option, show
 
 __all__ = ["Candidate", "Predicted", "check_candidates", "check_classes", "fit_on_all", "predict"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from dircal._core.data.chunks import row_slices
 from dircal._core.data.parts import Part
 from dircal._typing import ArrayLike, FloatArray
-from dircal.validation import LabelledScores, PartitionedScores
+from dircal.tables import LabelledScores, PartitionedScores
 
 __all__ = ["Fingerprints", "fingerprints_of_arrays", "fingerprints_of_parts"]
 

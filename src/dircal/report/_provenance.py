@@ -20,7 +20,7 @@ from dircal.report._diagrams import BINS
 from dircal.report._fingerprints import fingerprints_of_arrays, fingerprints_of_parts
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.validation import LabelledScores, order_in_doubt
+from dircal.tables import LabelledScores, order_in_doubt
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
 

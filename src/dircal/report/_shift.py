@@ -27,7 +27,7 @@ from dircal.shift import (
     ShiftReport,
     compare_rows,
 )
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = ["Compared", "FindingSummary", "OldAndNew", "ShiftSummary", "summarise_shift"]
 

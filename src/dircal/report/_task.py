@@ -19,7 +19,7 @@ from dircal.selection import (
     scored_rows,
     used_rows,
 )
-from dircal.validation import (
+from dircal.tables import (
     Arguments,
     LabelledScores,
     PartitionedScores,

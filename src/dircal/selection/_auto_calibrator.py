@@ -25,7 +25,7 @@ from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import check_cv, splits_to_choose_by
-from dircal.validation import AbstractLabelledRows, LabelledScores
+from dircal.tables import AbstractLabelledRows, LabelledScores
 
 __all__ = ["AutoCalibrator"]
 

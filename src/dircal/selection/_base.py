@@ -10,7 +10,7 @@ from dircal._core.data.losses import log_losses
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import CalibrationMap
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = [
     "AbstractMetaCalibrator",

@@ -15,7 +15,7 @@ from dircal.calibrators import (
     TemperatureScaling,
 )
 from dircal.selection._judge import above_zero
-from dircal.validation import AbstractLabelledRows
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["WeighedMaps", "weigh_maps"]
 

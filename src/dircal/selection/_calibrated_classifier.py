@@ -18,7 +18,7 @@ from dircal.selection._routing import is_ready, route, router_of
 from dircal.selection._scores import on_scale_of, scores_of
 from dircal.selection._splits import deal_within_classes, make_splits
 from dircal.selection._training import check_n_jobs, check_trainable, check_training_cv
-from dircal.validation import (
+from dircal.tables import (
     FITTING,
     as_labels,
     category_order,

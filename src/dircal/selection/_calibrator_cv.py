@@ -29,7 +29,7 @@ from dircal.selection._grids import GRIDS, default_grid, named_grid
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import Split, check_cv, splits_to_choose_by
 from dircal.selection._training import check_n_jobs
-from dircal.validation import AbstractLabelledRows, Arguments, LabelledScores, check_option
+from dircal.tables import AbstractLabelledRows, Arguments, LabelledScores, check_option
 
 __all__ = ["CalibratorCV"]
 

@@ -15,7 +15,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.selection._scores import ESTIMATED, join_classes, known_classes, scores_of
 from dircal.selection._splits import Split, used_rows
 from dircal.selection._training import check_folds
-from dircal.validation import (
+from dircal.tables import (
     FITTING,
     LabelledScores,
     check_fit,

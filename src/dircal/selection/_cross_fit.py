@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator, FitWarning
 from dircal.selection._splits import Split
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = ["check_multiclass", "cross_fit", "scored_rows"]
 

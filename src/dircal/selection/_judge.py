@@ -12,7 +12,7 @@ from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.selection._base import losses_of
 from dircal.selection._splits import Split
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = ["CrossFit", "Judge", "above_zero", "without_optimum"]
 

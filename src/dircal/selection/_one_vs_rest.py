@@ -14,7 +14,7 @@ from dircal.calibrators import Fitted, FitWarning, reader_of
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
 from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
-from dircal.validation import AbstractLabelledRows, LabelledScores, PartitionedScores, show
+from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, show
 
 __all__ = ["OneVsRestCalibrator"]
 

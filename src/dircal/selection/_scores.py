@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from dircal._typing import ArrayLike, InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator
-from dircal.validation import FITTING, as_array, show
+from dircal.tables import FITTING, as_array, show
 
 __all__ = ["ESTIMATED", "join_classes", "known_classes", "on_scale_of", "scores_of"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from dircal._typing import ArrayLike, FloatArray, IntArray
-from dircal.validation import check_integer
+from dircal.tables import check_integer
 
 __all__ = [
     "Split",

@@ -19,7 +19,7 @@ from dircal.maps import (
     mean_of_maps,
 )
 from dircal.selection import check_calibrator
-from dircal.validation import Arguments
+from dircal.tables import Arguments
 
 __all__ = [
     "AbstractAdapted",

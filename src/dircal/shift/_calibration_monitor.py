@@ -22,7 +22,7 @@ from dircal.shift._stream_rows import (
     check_stream,
 )
 from dircal.shift._watch import Watch, choose_bets
-from dircal.validation import check_integer, check_number, find_key, observed_classes
+from dircal.tables import check_integer, check_number, find_key, observed_classes
 
 __all__ = ["CalibrationMonitor"]
 

@@ -13,7 +13,7 @@ from dircal.calibrators import AbstractCalibrator, TemperatureScaling
 from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 __all__ = ["GroupMaps", "fit_group_maps"]
 

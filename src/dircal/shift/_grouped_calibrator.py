@@ -12,7 +12,7 @@ from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps
-from dircal.validation import (
+from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
     find_key,

@@ -12,7 +12,7 @@ from dircal._core.shift.frequencies import (
     no_shift_pvalue,
 )
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
-from dircal.validation import check_distribution, show
+from dircal.tables import check_distribution, show
 
 __all__ = ["ConfidenceTable", "LabelShift", "check_frequencies", "find_label_shift"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._core.shift.eprocess import Streams
 from dircal._typing import LabelArray
-from dircal.validation import as_plain
+from dircal.tables import as_plain
 
 __all__ = [
     "FORMAT",

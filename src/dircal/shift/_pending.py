@@ -6,7 +6,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, IntArray
 from dircal.shift._stream_rows import StreamRows
-from dircal.validation import check_keys
+from dircal.tables import check_keys
 
 __all__ = ["PendingRows"]
 

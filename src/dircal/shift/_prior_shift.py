@@ -23,7 +23,7 @@ from dircal.shift._label_shift import (
     check_frequencies,
     find_label_shift,
 )
-from dircal.validation import AbstractLabelledRows, LabelledScores, check_fit, check_number
+from dircal.tables import AbstractLabelledRows, LabelledScores, check_fit, check_number
 
 __all__ = ["PriorShift"]
 

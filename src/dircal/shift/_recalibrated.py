@@ -14,7 +14,7 @@ from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap, Explanation
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
-from dircal.validation import AbstractLabelledRows, LabelledScores
+from dircal.tables import AbstractLabelledRows, LabelledScores
 
 __all__ = ["RecalibratedCalibrator"]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.shift._times import check_times
-from dircal.validation import (
+from dircal.tables import (
     Arguments,
     as_label_array,
     as_labels,

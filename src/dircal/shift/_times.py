@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike
-from dircal.validation import as_label_array, check_keys, is_missing
+from dircal.tables import as_label_array, check_keys, is_missing
 
 __all__ = ["check_times"]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dircal._core.data.folds import FoldParts, RowFolds
 from dircal._core.data.parts import AbstractParts, Part
-from dircal.validation import LabelledScores
+from dircal.tables import LabelledScores
 
 
 class Cut(AbstractParts):

@@ -95,7 +95,7 @@ def command(
 def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[Any, float] | None:
     """Frequencies as people type them, by labels of the type that the map has."""
     from dircal.cli._source import items_of
-    from dircal.validation import label_text
+    from dircal.tables import label_text
 
     if text is None:
         return None

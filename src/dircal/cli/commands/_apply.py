@@ -124,7 +124,7 @@ class _Rows:
     def calibrated(self, chunk: Any, scores: Any) -> Any:
         """Probabilities (m, c) in the order of the columns."""
         from dircal.cli._predictions_file import arguments_of, doubt_logits
-        from dircal.validation import check_values
+        from dircal.tables import check_values
 
         if self.count == 0 and self._calibrator.input_scale == "logit":
             doubt_logits(scores, self._source, "The map was fitted on logits: apply it to those.")

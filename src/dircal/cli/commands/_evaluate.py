@@ -95,7 +95,7 @@ def _evaluate_streamed(
     from dircal.cli._evaluation import evaluate_predictions
     from dircal.cli._streamed import as_they_are, engine_client, progress_of, read_streamed
     from dircal.distributed import check_rows
-    from dircal.validation import MEASURING
+    from dircal.tables import MEASURING
 
     table = read_streamed(source)
     with engine_client(*how) as client, progress_of("Measuring", table) as progress:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dircal._typing import LabelArray
-from dircal.validation._label_types import check_classes, show
-from dircal.validation._names import (
+from dircal.tables._label_types import check_classes, show
+from dircal.tables._names import (
     like_labels,
     match_exactly,
     match_names,

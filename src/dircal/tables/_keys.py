@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.exceptions import UnknownGroupWarning, warn
-from dircal.validation._conversion import refuse_masked
-from dircal.validation._eager import eager_frame
-from dircal.validation._label_types import as_label_array, as_plain
+from dircal.tables._conversion import refuse_masked
+from dircal.tables._eager import eager_frame
+from dircal.tables._label_types import as_label_array, as_plain
 
 __all__ = [
     "check_keys",

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dircal.validation._lazy import refuse_lazy
+from dircal.tables._lazy import refuse_lazy
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dircal import DirichletCalibrator
-from dircal.validation import check_integer, check_number
+from dircal.tables import check_integer, check_number
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.data.chunks import row_slices
-from dircal.validation._columns import Arguments
-from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._numbers import LARGEST
+from dircal.tables._columns import Arguments
+from dircal.tables._labelled_scores import LabelledScores
+from dircal.tables._numbers import LARGEST
 
 __all__ = ["check_labels_left", "check_logits", "refuse_entry"]
 

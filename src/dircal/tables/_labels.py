@@ -8,10 +8,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
-from dircal.validation._columns import Arguments
-from dircal.validation._conversion import as_array, refuse_masked
-from dircal.validation._label_types import SEVERAL_LABELS, as_label_array, check_label_types
-from dircal.validation._two_classes import BINARY
+from dircal.tables._columns import Arguments
+from dircal.tables._conversion import as_array, refuse_masked
+from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_label_types
+from dircal.tables._two_classes import BINARY
 
 __all__ = [
     "as_labels",

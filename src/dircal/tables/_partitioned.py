@@ -11,11 +11,11 @@ from dircal._core.data.chunks import AbstractSums, Reader
 from dircal._core.data.folds import FoldParts, RowFolds
 from dircal._core.data.parts import AbstractParts, Part, PartSource
 from dircal._typing import InputScale, LabelArray
-from dircal.validation._columns import Arguments
-from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
-from dircal.validation._masked import check_labels_left
-from dircal.validation._order import warn_of_order
-from dircal.validation._parts import Agreement
+from dircal.tables._columns import Arguments
+from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._masked import check_labels_left
+from dircal.tables._order import warn_of_order
+from dircal.tables._parts import Agreement
 
 __all__ = ["PartitionedScores"]
 

@@ -1,6 +1,6 @@
 """The one door: what users pass in, clean arrays out, or one clear error."""
 
-from dircal.validation._arguments import (
+from dircal.tables._arguments import (
     LARGEST,
     check_distribution,
     check_random_state,
@@ -9,7 +9,7 @@ from dircal.validation._arguments import (
     check_table,
     check_vector,
 )
-from dircal.validation._arrays import (
+from dircal.tables._arrays import (
     check_confidence,
     check_fit,
     check_predictions,
@@ -17,15 +17,15 @@ from dircal.validation._arrays import (
     check_scores,
     check_values,
 )
-from dircal.validation._columns import (
+from dircal.tables._columns import (
     FITTING,
     MEASURING,
     Arguments,
     classes_of_columns,
 )
-from dircal.validation._conversion import as_array, category_order, same_kind
-from dircal.validation._eager import eager_frame
-from dircal.validation._keys import (
+from dircal.tables._conversion import as_array, category_order, same_kind
+from dircal.tables._eager import eager_frame
+from dircal.tables._keys import (
     check_keys,
     find_key,
     key_type,
@@ -33,7 +33,7 @@ from dircal.validation._keys import (
     split_groups,
     unique_keys,
 )
-from dircal.validation._label_types import (
+from dircal.tables._label_types import (
     as_label_array,
     as_plain,
     check_classes,
@@ -41,28 +41,28 @@ from dircal.validation._label_types import (
     plain_labels_advice,
     show,
 )
-from dircal.validation._labelled_scores import AbstractLabelledRows, LabelledScores
-from dircal.validation._labels import (
+from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._labels import (
     as_labels,
     class_indices,
     observed_classes,
 )
-from dircal.validation._names import (
+from dircal.tables._names import (
     find_columns,
     label_text,
     like_labels,
     match_exactly,
     match_names,
 )
-from dircal.validation._numbers import (
+from dircal.tables._numbers import (
     ROW_SUM_TOLERANCE,
     check_integer,
     check_number,
     check_option,
 )
-from dircal.validation._order import order_in_doubt, warn_of_order
-from dircal.validation._partitioned import PartitionedScores
-from dircal.validation._parts import (
+from dircal.tables._order import order_in_doubt, warn_of_order
+from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._parts import (
     Agreement,
     PartSummary,
     RawPart,
@@ -70,9 +70,9 @@ from dircal.validation._parts import (
     check_part,
     common_labels,
 )
-from dircal.validation._soft_labels import check_soft_labels, refuse_soft_labels
-from dircal.validation._two_classes import BINARY
-from dircal.validation._weights import check_weight
+from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
+from dircal.tables._two_classes import BINARY
+from dircal.tables._weights import check_weight
 
 __all__ = [
     "BINARY",

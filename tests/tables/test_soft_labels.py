@@ -15,8 +15,8 @@ from dircal import (
     metrics,
 )
 from dircal.exceptions import ColumnOrderWarning, RowSumWarning
-from dircal.validation import FITTING, check_fit
-from dircal.validation._soft_labels import as_soft_labels
+from dircal.tables import FITTING, check_fit
+from dircal.tables._soft_labels import as_soft_labels
 
 P = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6], [0.4, 0.4, 0.2]])
 COUNTS = np.array([[3, 1, 0], [0, 2, 2], [1, 0, 5], [0, 0, 0]])

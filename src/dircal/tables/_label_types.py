@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import LabelArray
-from dircal.validation._conversion import as_array
+from dircal.tables._conversion import as_array
 
 __all__ = [
     "SEVERAL_LABELS",

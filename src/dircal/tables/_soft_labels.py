@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.validation._columns import Arguments, classes_of_columns, refuse_riddles
-from dircal.validation._conversion import as_array, refuse_masked, refuse_sparse
-from dircal.validation._eager import eager_frame
-from dircal.validation._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
-from dircal.validation._names import match_names
-from dircal.validation._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
-from dircal.validation._two_classes import BINARY, classes_of_two
+from dircal.tables._columns import Arguments, classes_of_columns, refuse_riddles
+from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
+from dircal.tables._eager import eager_frame
+from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
+from dircal.tables._names import match_names
+from dircal.tables._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
+from dircal.tables._two_classes import BINARY, classes_of_two
 
 __all__ = [
     "SoftLabels",

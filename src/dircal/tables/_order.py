@@ -5,8 +5,8 @@ import numpy as np
 from dircal._core.stats.column_order import BetterOrder, better_order
 from dircal._typing import InputScale, LabelArray
 from dircal.exceptions import ColumnOrderWarning, warn
-from dircal.validation._columns import Arguments
-from dircal.validation._labelled_scores import LabelledScores
+from dircal.tables._columns import Arguments
+from dircal.tables._labelled_scores import LabelledScores
 
 __all__ = ["order_in_doubt", "warn_of_order"]
 

@@ -18,7 +18,7 @@ from dircal import (
     metrics,
 )
 from dircal.exceptions import RowSumWarning
-from dircal.validation import as_array, category_order, same_kind
+from dircal.tables import as_array, category_order, same_kind
 
 SIZES = ["small", "medium", "large"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.validation._columns import FITTING, classes_of_columns
-from dircal.validation._conversion import as_array, refuse_masked, refuse_sparse
-from dircal.validation._label_types import show
-from dircal.validation._names import label_text
+from dircal.tables._columns import FITTING, classes_of_columns
+from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
+from dircal.tables._label_types import show
+from dircal.tables._names import label_text
 
 __all__ = ["BINARY", "as_column", "classes_of_two", "match_one", "two_columns"]
 

@@ -11,36 +11,36 @@ import numpy.typing as npt
 from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.validation._columns import (
+from dircal.tables._columns import (
     FITTING,
     MEASURING,
     Arguments,
     classes_of_columns,
 )
-from dircal.validation._conversion import as_array, category_order, refuse_masked, refuse_sparse
-from dircal.validation._eager import eager_frame
-from dircal.validation._label_types import show
-from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes, refuse_swapped
-from dircal.validation._lazy import refuse_lazy
-from dircal.validation._masked import check_labels_left, check_logits, refuse_entry
-from dircal.validation._new_rows import columns_of_new_rows
-from dircal.validation._numbers import (
+from dircal.tables._conversion import as_array, category_order, refuse_masked, refuse_sparse
+from dircal.tables._eager import eager_frame
+from dircal.tables._label_types import show
+from dircal.tables._labelled_scores import LabelledScores
+from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
+from dircal.tables._lazy import refuse_lazy
+from dircal.tables._masked import check_labels_left, check_logits, refuse_entry
+from dircal.tables._new_rows import columns_of_new_rows
+from dircal.tables._numbers import (
     ROW_SUM_QUIET,
     ROW_SUM_TOLERANCE,
     SUM_SLACK,
     refuse_dates,
     rounding_of,
 )
-from dircal.validation._order import warn_of_order
-from dircal.validation._soft_labels import as_soft_labels, has_label_columns
-from dircal.validation._two_classes import (
+from dircal.tables._order import warn_of_order
+from dircal.tables._soft_labels import as_soft_labels, has_label_columns
+from dircal.tables._two_classes import (
     BINARY,
     as_column,
     classes_of_two,
     two_columns,
 )
-from dircal.validation._weights import check_weight
+from dircal.tables._weights import check_weight
 
 __all__ = [
     "WorstSum",

@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.validation._arrays import WorstSum, as_matrix, worst_row_sum
-from dircal.validation._columns import Arguments, classes_of_columns
-from dircal.validation._conversion import category_order
-from dircal.validation._label_types import as_label_array
-from dircal.validation._labelled_scores import LabelledScores
-from dircal.validation._labels import as_labels, class_indices, observed_classes
-from dircal.validation._two_classes import BINARY, classes_of_two, two_columns
-from dircal.validation._weights import as_weight, check_total_weight
+from dircal.tables._arrays import WorstSum, as_matrix, worst_row_sum
+from dircal.tables._columns import Arguments, classes_of_columns
+from dircal.tables._conversion import category_order
+from dircal.tables._label_types import as_label_array
+from dircal.tables._labelled_scores import LabelledScores
+from dircal.tables._labels import as_labels, class_indices, observed_classes
+from dircal.tables._two_classes import BINARY, classes_of_two, two_columns
+from dircal.tables._weights import as_weight, check_total_weight
 
 __all__ = ["Agreement", "PartSummary", "RawPart", "agree", "check_part", "common_labels"]
 

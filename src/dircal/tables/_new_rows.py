@@ -3,10 +3,10 @@
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.validation._columns import FITTING, refuse_riddles
-from dircal.validation._label_types import show
-from dircal.validation._names import match_exactly, match_names
-from dircal.validation._two_classes import match_one
+from dircal.tables._columns import FITTING, refuse_riddles
+from dircal.tables._label_types import show
+from dircal.tables._names import match_exactly, match_names
+from dircal.tables._two_classes import match_one
 
 __all__ = ["columns_of_new_rows"]
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from dircal import IdentityCalibrator, IsotonicCalibrator, TemperatureScaling, metrics
-from dircal.validation import find_columns, like_labels, match_names
+from dircal.tables import find_columns, like_labels, match_names
 
 NUMERALS = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"]
 

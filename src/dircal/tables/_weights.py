@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.validation._columns import FITTING
-from dircal.validation._conversion import as_array, refuse_masked
-from dircal.validation._numbers import LARGEST, refuse_dates
+from dircal.tables._columns import FITTING
+from dircal.tables._conversion import as_array, refuse_masked
+from dircal.tables._numbers import LARGEST, refuse_dates
 
 __all__ = ["as_weight", "check_total_weight", "check_weight"]
 
