@@ -22,17 +22,30 @@ from dircal.tables._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.tables._conversion import as_array, category_order, same_kind
 from dircal.tables._eager import eager_frame
+from dircal.tables._keys import (
+    check_keys,
+    find_key,
+    key_type,
+    known_groups,
+    split_groups,
+    unique_keys,
+)
+from dircal.tables._label_types import (
+    as_label_array,
+    as_plain,
+    check_classes,
+    is_missing,
+    plain_labels_advice,
+    show,
+)
 from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.tables._labels import (
     as_labels,
-    as_plain,
     class_indices,
     observed_classes,
-    plain_labels_advice,
 )
 from dircal.tables._names import (
     find_columns,
@@ -76,13 +89,16 @@ __all__ = [
     "RawPart",
     "agree",
     "as_array",
+    "as_label_array",
     "as_labels",
     "as_plain",
     "category_order",
+    "check_classes",
     "check_confidence",
     "check_distribution",
     "check_fit",
     "check_integer",
+    "check_keys",
     "check_number",
     "check_option",
     "check_part",
@@ -102,6 +118,10 @@ __all__ = [
     "common_labels",
     "eager_frame",
     "find_columns",
+    "find_key",
+    "is_missing",
+    "key_type",
+    "known_groups",
     "label_text",
     "like_labels",
     "match_exactly",
@@ -112,5 +132,7 @@ __all__ = [
     "refuse_soft_labels",
     "same_kind",
     "show",
+    "split_groups",
+    "unique_keys",
     "warn_of_order",
 ]

@@ -16,10 +16,10 @@ from dircal.tables._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.tables._conversion import as_array, category_order, refuse_masked, refuse_sparse
 from dircal.tables._eager import eager_frame
+from dircal.tables._label_types import show
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.tables._lazy import refuse_lazy
