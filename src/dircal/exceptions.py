@@ -8,7 +8,8 @@
         ├── ConvergenceWarning    the fit did not converge (also scikit-learn's ConvergenceWarning)
         ├── GridEdgeWarning       the best value of a search lies on the edge of its grid
         ├── RowSumWarning         rows were far enough from summing to one to be worth a look
-        └── SampleWeightWarning   weights reached the calibrators, but not the classifier
+        ├── SampleWeightWarning   weights reached the calibrators, but not the classifier
+        └── UnknownGroupWarning   rows of groups that the fit has not seen got the common map
 
 Invalid input raises a plain ``ValueError``, a call before ``fit`` scikit-learn's
 ``NotFittedError``.
@@ -27,6 +28,7 @@ __all__ = [
     "GridEdgeWarning",
     "RowSumWarning",
     "SampleWeightWarning",
+    "UnknownGroupWarning",
     "warn",
 ]
 
@@ -53,6 +55,10 @@ class RowSumWarning(DircalWarning):
 
 class SampleWeightWarning(DircalWarning):
     """A classifier was trained without the weights that its calibrator got."""
+
+
+class UnknownGroupWarning(DircalWarning):
+    """Rows of groups without a fitted map got the common map; the message contains their number."""
 
 
 def warn(message: str, category: type[DircalWarning]) -> None:

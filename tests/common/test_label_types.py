@@ -3,10 +3,11 @@
 import ast
 import enum
 import json
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dircal
@@ -76,6 +77,12 @@ class Odd:
         return HostileText(self.text)
 
 
+def in_objects(labels):
+    array = np.empty(len(labels), dtype=object)
+    array[:] = list(labels)
+    return array
+
+
 # Labels as objects, and what they are elsewhere.
 PLAIN = {
     "np.str_": ([np.str_("a"), np.str_("b")], ["a", "b"]),
@@ -92,19 +99,40 @@ PLAIN = {
 # What other programs get, and what is to be done for files.
 REFUSED = {
     "Enum": ([Ordered.A, Ordered.B], ["Ordered.A", "Ordered.B"], r"\[label\.name for label in y\]"),
-    "Decimal": ([Decimal("1.5"), Decimal("2.5")], ["1.5", "2.5"], r"\[str\(label\) for label"),
-    "date": (
-        [date(2020, 1, 1), date(2020, 1, 2)],
-        ["2020-01-01", "2020-01-02"],
-        r"datetime64\[s\]",
+    "object": ([Odd("a"), Odd("b")], ["a", "b"], r"\[str\(label\) for label in y\]"),
+    "nanoseconds": (
+        [pd.Timestamp(1, tz="UTC"), pd.Timestamp(2, tz="UTC")],
+        ["1970-01-01 00:00:00.000000001+00:00", "1970-01-01 00:00:00.000000002+00:00"],
+        r"datetime64\[ns\]",
     ),
+}
+# Labels that files contain, and other programs get as texts.
+SAVED = {
+    "Decimal": ([Decimal("1.5"), Decimal("2.5")], ["1.5", "2.5"]),
+    "date": ([date(2020, 1, 1), date(2020, 1, 2)], ["2020-01-01", "2020-01-02"]),
     "datetime": (
         [datetime(2020, 1, 1, 3), datetime(2020, 1, 2)],
         ["2020-01-01 03:00:00", "2020-01-02 00:00:00"],
-        r"datetime64\[s\]",
     ),
-    "bytes": ([b"a", b"b"], ["a", "b"], r"\[label\.decode\(\) for label in y\]"),
-    "object": ([Odd("a"), Odd("b")], ["a", "b"], r"\[str\(label\) for label in y\]"),
+    "microseconds": (
+        [datetime(2020, 1, 1, 0, 0, 0, 1), datetime(2020, 1, 1, 0, 0, 0, 2)],
+        ["2020-01-01 00:00:00.000001", "2020-01-01 00:00:00.000002"],
+    ),
+    "time zone": (
+        [datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC)],
+        ["2020-01-01 00:00:00+00:00", "2020-01-02 00:00:00+00:00"],
+    ),
+    "Timestamp": (
+        [pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-02", tz="UTC")],
+        ["2020-01-01 00:00:00+00:00", "2020-01-02 00:00:00+00:00"],
+    ),
+    "time": ([time(1), time(2, 3, 4, 5)], ["01:00:00", "02:03:04.000005"]),
+    "timedelta": (
+        [timedelta(microseconds=-1), timedelta(days=2)],
+        ["-1 day, 23:59:59.999999", "2 days, 0:00:00"],
+    ),
+    "bytes": ([b"a", b"b"], ["a", "b"]),
+    "any bytes": ([b"a\0", b"\xff"], ["a\0", "\xff"]),
 }
 
 
@@ -163,9 +191,61 @@ def test_other_labels_are_texts_elsewhere_and_refused_in_files(labels, text, adv
         with pytest.raises(ValueError, match=f"classes_ holds values of the type .*{advice}"):
             write(calibrator)
     given, _ = fit(labels, classes=list(labels))
-    if not isinstance(labels[0], bytes | Odd):
+    if not isinstance(labels[0], Odd):
         with pytest.raises(ValueError, match=f"classes.* which cannot be written.*{advice}"):
             dircal.io.to_bytes(given)
+
+
+@pytest.mark.parametrize(("labels", "text"), SAVED.values(), ids=SAVED)
+@pytest.mark.parametrize("given", [False, True], ids=["seen", "given"])
+def test_dates_bytes_and_decimals_are_texts_elsewhere_and_saved(labels, text, given, fit):
+    calibrator, problem = fit(labels, **({"classes": list(labels)} if given else {}))
+    for found in literals(to_python(calibrator)):
+        assert_exact(found, text)
+    assert_exact(to_torch(calibrator).classes, text)
+    content = dircal.io.to_bytes(calibrator)
+    again = dircal.io.from_bytes(content)
+    assert again.classes_.tolist() == labels
+    assert (again.predict(problem.proba) == calibrator.predict(problem.proba)).all()
+    assert again.classes == calibrator.classes
+    assert dircal.io.to_bytes(again) == content
+
+
+NATIVE = {
+    "datetime64": (in_objects(np.array([1, 2], "M8[D]")), "datetime64[D]"),
+    "timedelta64": (in_objects(np.array([1, 2], "m8[s]")), "timedelta64[s]"),
+    "several steps": (np.array([1, 2], "M8[10s]"), "datetime64[10s]"),
+    "no unit": (np.array([1, 2], "m8"), "timedelta64"),
+    "extended precision": (np.array([1, 2], np.longdouble), "float64"),
+    "variable width": (np.array(["a", "b"], np.dtypes.StringDType()), "object"),
+}
+
+
+@pytest.mark.parametrize(("labels", "dtype"), NATIVE.values(), ids=NATIVE)
+@pytest.mark.parametrize("given", [False, True], ids=["seen", "given"])
+def test_labels_of_every_type_of_numpy_are_saved(labels, dtype, given, make_problem):
+    problem = make_problem(0, n=100, k=2)
+    options = {"classes": labels} if given else {}
+    calibrator = TemperatureScaling(**options).fit(problem.proba, labels[problem.y])
+    again = dircal.io.from_bytes(dircal.io.to_bytes(calibrator))
+    assert again.classes_.tolist() == calibrator.classes_.tolist() == np.sort(labels).tolist()
+    if not given:
+        assert again.classes_.dtype == calibrator.classes_.dtype == dtype
+
+
+def test_records_are_not_labels(make_problem):
+    problem = make_problem(0, n=100, k=2)
+    records = np.array([(1,), (2,)], dtype=[("a", int)])
+    with pytest.raises(ValueError, match=r"`y` must hold labels; got values of type \[\('a'"):
+        TemperatureScaling().fit(problem.proba, records[problem.y])
+
+
+def test_times_with_and_without_a_zone_have_no_order(fit):
+    labels = [datetime(2020, 1, 1), datetime(2020, 1, 2, tzinfo=UTC)]
+    with pytest.raises(
+        ValueError, match="`y` holds labels of the type datetime, which have no ord"
+    ):
+        fit(labels)
 
 
 def test_dates_of_numpy_keep_their_unit(make_problem):

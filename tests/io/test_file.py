@@ -31,6 +31,7 @@ from dircal import (
     TemperatureScaling,
 )
 from dircal.io import from_bytes, to_bytes
+from dircal.shift import PriorShift
 
 GOLDEN = sorted((Path(__file__).parent.parent / "data" / "saved").rglob("*.json"))
 each_golden = pytest.mark.parametrize(
@@ -699,3 +700,43 @@ def test_damaged_values(data, tmp_path):
     value = data.draw(JSON | st.just(found))
     changed = json.dumps(set_at(document, names, value), allow_nan=False)
     assert_loads_or_says_no(changed.encode(), tmp_path / "map.json")
+
+
+def pairs(keys, values):
+    return {"type": "dict", "keys": keys, "values": values}
+
+
+def objects(of, data):
+    return {"type": "array", "dtype": "object", "of": of, "shape": [3], "data": data}
+
+
+PRIORS = ("object", "parameters", "priors")
+CLASSES = (*FITTED, "classes_")
+ODD = {
+    "too few keys": (PRIORS, pairs([0, 1], [0.5, 0.3, 0.2]), "priors needs a key for each value"),
+    "no keys": (PRIORS, pairs(3, [0.5]), "priors needs a key for each value"),
+    "a key twice": (PRIORS, pairs([0, 0], [0.5, 0.5]), "priors has a key twice"),
+    "a list as key": (PRIORS, pairs([[0], 1], [0.5, 0.5]), "priors needs keys that are numbers"),
+    "keys and items": (PRIORS, {**pairs([], []), "items": {}}, "priors has 'items', which"),
+    "not a date": (CLASSES, objects("date", ["2020-13-01"] * 3), "a value that is not a date"),
+    "not a text": (CLASSES, objects("date", [1, 2, 3]), "holds 1, which is not of its dtype"),
+    "a long time": (CLASSES, objects("timedelta", [10**30] * 3), "that is not a timedelta"),
+    "not bytes": (CLASSES, objects("bytes", ["\u0100"] * 3), "a value that is not a bytes"),
+    "not finite": (CLASSES, objects("Decimal", ["1", "2", "Infinity"]), "is not a Decimal"),
+    "not a number": (CLASSES, objects("Decimal", ["1", "2", "sNaN"]), "is not a Decimal"),
+    "mixed zones": (
+        CLASSES,
+        objects("datetime", ["2020-01-01", "2020-01-02T00:00+00:00", "2020-01-03"]),
+        "classes_ needs labels that can be put in order",
+    ),
+}
+
+
+@pytest.mark.parametrize(("names", "value", "message"), ODD.values(), ids=ODD)
+def test_damaged_keys_and_objects_are_named(names, value, message, make_problem, tmp_path):
+    problem = make_problem(0, n=100, k=3)
+    shift = PriorShift(TemperatureScaling(), priors={0: 0.5, 1: 0.3, 2: 0.2})
+    document = json.loads(dircal.io.to_bytes(shift.fit(problem.proba, problem.y)))
+    assert document["object"]["parameters"]["priors"] == pairs([0, 1, 2], [0.5, 0.3, 0.2])
+    with pytest.raises(ValueError, match=message):
+        load_json(set_at(document, names, value), tmp_path)

@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 import dircal
 from dircal import AutoCalibrator
-from dircal.exceptions import DircalWarning
+from dircal.exceptions import DircalWarning, UnknownGroupWarning
 from dircal.llm import LabelCalibrator
 from dircal.metrics import log_loss
 
@@ -141,11 +141,15 @@ def test_the_calibrator_of_one_prompt(prompts, several, tmp_path):
     assert "def " in dircal.export.to_python(alone)
     with pytest.raises(ValueError, match=r"Export calibrator\.calibrator_of\(group\)"):
         dircal.export.to_python(fitted)
-    with pytest.raises(ValueError, match="`group` 'd' is none of the 3 groups"):
+    with pytest.raises(ValueError, match="`group` must be one of the 3 in `groups_`; got 'd'"):
         fitted.calibrator_of("d")
     common = fitted.calibrator_of().predict_proba(P[:5])
     assert_allclose(fitted.predict_proba(P[:5]), common, rtol=1e-12)
-    assert_allclose(fitted.predict_proba(P[:5], groups=["new"] * 5), common, rtol=1e-9)
+    with pytest.warns(UnknownGroupWarning, match=r"5 of 5 rows .* such as 'new'"):
+        proba = fitted.predict_proba(P[:5], groups=["new"] * 5)
+    assert_allclose(proba, common, rtol=1e-9)
+    with pytest.raises(ValueError, match="`groups` must contain strings, as before; got 1"):
+        fitted.predict(P[:5], groups=[1] * 5)
     assert fitted.explain(P[:50]).sentences()
     dircal.save(fitted, tmp_path / "map.json")
     loaded = dircal.load(tmp_path / "map.json")
@@ -160,7 +164,9 @@ def test_a_prompt_without_labels_has_means_of_its_own(prompts):
     )
     new = group == "c"
     known = log_loss(y[new], fitted.predict_proba(P[new], groups=group[new]))
-    assert known < 0.9 * log_loss(y[new], fitted.predict_proba(P[new], groups=["d"] * 700))
+    with pytest.warns(UnknownGroupWarning, match="700 of 700 rows"):
+        unknown = fitted.predict_proba(P[new], groups=["d"] * 700)
+    assert known < 0.9 * log_loss(y[new], unknown)
 
 
 def test_weights_of_rows_of_prompts(prompts):
@@ -182,9 +188,10 @@ def test_weights_of_rows_of_prompts(prompts):
         ({"groups": ["a"] * 100, "unlabelled": "rows"}, "`unlabelled_groups` is None"),
         (
             {"groups": ["a"] * 100, "unlabelled": "rows", "unlabelled_groups": [1] * 100},
-            "must be all texts or all numbers",
+            "`unlabelled_groups` must contain strings, as before; got 1",
         ),
         ({"groups": "prompt"}, "`X` is no data frame"),
+        ({"groups": [1, "a"] * 50}, "`groups` must contain values of one type; got 1 and 'a'"),
     ],
 )
 def test_bad_groups(options, message, rows):
@@ -219,3 +226,19 @@ def test_prompts_with_soft_labels(rows):
         LabelCalibrator().fit(
             np.vstack([P[:30], P[:30]]), np.tile(shares, (2, 1)), groups=np.repeat([1, 2], 30)
         )
+
+
+@pytest.mark.parametrize("batch", ["learned", "always", "none"])
+def test_masked_options_of_prompts_get_no_probability(batch, prompts):
+    P, y, group = prompts
+    picked = np.arange(len(y)) % 700 < 60
+    logits, y, group = np.log(P[picked]), y[picked], group[picked]
+    masked = np.random.default_rng(0).random(logits.shape) < 0.2
+    masked[np.arange(len(y)), y] = False
+    logits[masked] = -np.inf
+    fitted = LabelCalibrator(batch=batch, input_scale="logit").fit(logits, y, groups=group)
+    proba = fitted.predict_proba(logits, groups=group)
+    assert (proba[masked] == 0.0).all()
+    for name in PREFERENCES:
+        own = fitted.calibrator_of(name).predict_proba(logits[group == name])
+        assert_allclose(proba[group == name], own, rtol=1e-12)

@@ -1,8 +1,10 @@
 """Alarms of streams: when, since when, and what must not disturb them."""
 
+import datetime as dt
 import json
 import subprocess
 import sys
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -165,7 +167,7 @@ def test_it_starts_anew():
     assert not monitor.reset().alarm_
     assert monitor.e_value_ == 1.0
     assert monitor.update(p[:1000], y[:1000]).n_rows_ == 1000
-    with pytest.raises(ValueError, match="`group` 'x' has not been seen"):
+    with pytest.raises(ValueError, match="`group` must be one of the 0 in `groups_`; got 'x'"):
         monitor.reset("x")
 
 
@@ -198,7 +200,25 @@ def test_options_are_heeded():
     ("options", "message"),
     [
         ({"classes": [1]}, "`classes` must be at least two distinct labels"),
-        ({"classes": [1, 1]}, "`classes` must be at least two distinct labels"),
+        ({"classes": [1, 1]}, "`classes` must be distinct labels"),
+        ({"classes": None}, "`classes` must be a list or an array; got a NoneType"),
+        ({"classes": "abc"}, "`classes` must be a list or an array; got a str"),
+        ({"classes": [None, 1, 2]}, r"`classes` holds None\. Leave it out"),
+        ({"classes": [np.nan, 1, 2]}, r"`classes` holds NaN or infinity\. Leave it out"),
+        ({"classes": [1, "1"]}, "`classes` must hold labels of one type; got int and str"),
+        ({"classes": [(1, 2), (3,)]}, "`classes` must be distinct labels"),
+        (
+            {"classes": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]},
+            r"`classes` must contain strings, numbers or booleans; got datetime\.date.*Convert",
+        ),
+        (
+            {"classes": np.array([1, 2], "M8[D]")},
+            "`classes` must contain strings, numbers or booleans",
+        ),
+        (
+            {"classes": [b"a", b"b"]},
+            "`classes` must contain strings, numbers or booleans; got b'a'",
+        ),
         ({"level": 0.0}, "`level` must"),
         ({"clip": 0.5}, "`clip` must"),
         ({"maps": []}, "`maps` must be some of temperature"),
@@ -226,8 +246,13 @@ def test_bad_options(options, message):
         ({"times": [1]}, "`times` has 1 entries, but there are 100 rows"),
         ({"groups": ["a"] * 100}, "`groups` must be given always or never"),
         ({"keys": ["a"] * 100}, "`keys` must name each row once; 'a' occurs twice"),
-        ({"keys": ["waits", *range(99)]}, "`keys` has 'waits', which waits for its label"),
-        ({"keys": [None] * 100}, "`keys` must hold texts or numbers"),
+        (
+            {"keys": ["waits", *map(str, range(99))]},
+            "`keys` has 'waits', which waits for its label",
+        ),
+        ({"keys": [None] * 100}, "`keys` must contain strings, numbers or booleans; got None"),
+        ({"keys": [1, *["a"] * 99]}, "`keys` must contain values of one type; got 1 and 'a'"),
+        ({"keys": range(100)}, "`keys` must contain strings, as before; got 0"),
     ],
 )
 def test_bad_rows_change_nothing(change, message):
@@ -281,3 +306,183 @@ def test_a_killed_process_loses_no_more_than_the_batch_in_flight(tmp_path):
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert CalibrationMonitor.load(path).n_rows_ == 500
     assert [one.name for one in tmp_path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(["1", "a"], [1, 2]), ([1, 2], ["1", "2"]), ([True, False], [0, 1])]
+)
+def test_groups_and_keys_keep_their_type_across_batches(first, second, tmp_path):
+    p, y = calibrated(15, 2)
+    monitor = CalibrationMonitor(classes=range(3))
+    with pytest.raises(ValueError, match="`groups` must contain values of one type"):
+        monitor.update(p, y, groups=[first[0], second[0]])
+    monitor.update(p, [None, None], groups=first, keys=first).resolve(first, y)
+    monitor.save(tmp_path / "state.json")
+    for each in (monitor, CalibrationMonitor.load(tmp_path / "state.json")):
+        for name in ("groups", "keys"):
+            with pytest.raises(ValueError, match=f"`{name}` must contain .*, as before; got"):
+                each.update(p, y, **{"groups": first, name: second})
+        with pytest.raises(ValueError, match=r"`keys` must contain .*, as before; got"):
+            each.resolve(second, y)
+        for group in (second[0], [first[0]]):
+            with pytest.raises(ValueError, match="`group` must be one of the 2 in `groups_`"):
+                each.reset(group)
+        assert each.reset(np.array(first)[0]).groups_ == first
+
+
+@pytest.mark.parametrize("keys", [None, []])
+def test_no_keys(keys):
+    with pytest.raises(ValueError, match="`keys` "):
+        CalibrationMonitor(classes=range(3)).resolve(keys, [0])
+
+
+def at(hour, offset):
+    zone = dt.timezone(dt.timedelta(hours=offset))
+    return dt.datetime(2020, 1, 1, hour, tzinfo=zone)
+
+
+def new_york(*times):
+    return pd.Series(pd.to_datetime([*times], utc=True).tz_convert("America/New_York"))
+
+
+def as_strings(times):
+    return [time.isoformat() for time in times]
+
+
+AUTUMN = new_york("2020-11-01 05:30", "2020-11-01 06:00")
+IN_ORDER = {
+    "clock change": AUTUMN,
+    "clock change as strings": as_strings(AUTUMN),
+    "clock change of Python": [
+        dt.datetime(2020, 11, 1, 1, 30, tzinfo=ZoneInfo("America/New_York")),
+        dt.datetime(2020, 11, 1, 1, 0, fold=1, tzinfo=ZoneInfo("America/New_York")),
+    ],
+    "zones": [at(13, 2), at(12, 0)],
+    "zones as strings": ["2020-01-01T13:00:00+02:00", "2020-01-01 12:00:00Z"],
+    "units": [np.datetime64("2020-01-01T00:00", "ns"), np.datetime64("2020-01-01T00:00:00", "s")],
+    "dates and times": [dt.date(2020, 1, 1), pd.Timestamp("2020-01-01T00:00:00.000000001")],
+    "digits": ["2020-01-01T00:00:00.1", "2020-01-01T00:00:00.10", "2020-01-01T00:00:00.1000000001"],
+    "months": np.array(["2020-01", "2020-02"], "M8[M]"),
+    "hours": np.array(["2020-01-01T01", "2020-01-01T02"], "M8[h]"),
+    "other strings": ["part 1", "part 2"],
+    "numbers": [1, 1.5],
+}
+BACKWARDS = {
+    "zones": [at(12, -5), at(13, 0)],
+    "zones as strings": as_strings([at(12, -5), at(13, 0)]),
+    "clock change": AUTUMN[::-1].reset_index(drop=True),
+    "nanoseconds": np.array([2, 1], "M8[ns]"),
+    "digits": ["2020-01-01T00:00:00.1000000001", "2020-01-01T00:00:00.1"],
+    "units": [np.datetime64("2020-01-01T00:00:01", "s"), np.datetime64("2020-01-01", "ns")],
+}
+
+
+def two_batches(times):
+    """Watch two rows, the second one with a state that was saved in between."""
+    monitor = CalibrationMonitor(classes=range(3)).update([[0.2, 0.3, 0.5]], [2], times=times[:1])
+    monitor = CalibrationMonitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    return monitor.update([[0.2, 0.3, 0.5]], [2], times=times[1:2])
+
+
+def one_batch(times):
+    p, y = calibrated(16, len(times))
+    return CalibrationMonitor(classes=range(3)).update(p, y, times=times)
+
+
+@pytest.mark.parametrize("watch", [one_batch, two_batches])
+@pytest.mark.parametrize("times", IN_ORDER.values(), ids=IN_ORDER)
+def test_times_in_order(times, watch):
+    assert watch(times).n_rows_ >= 2
+
+
+@pytest.mark.parametrize("watch", [one_batch, two_batches])
+@pytest.mark.parametrize("times", BACKWARDS.values(), ids=BACKWARDS)
+def test_times_that_go_back(times, watch):
+    with pytest.raises(ValueError, match=r"`times` must not go back; .* after .*\. "):
+        watch(times)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2020-01-01T00:00", "2020-01-01T00:00Z"],
+        ["2020-01-01", "row 2"],
+        [1, "2020-01-01"],
+        [dt.datetime(2020, 1, 1), at(3, 0)],
+    ],
+)
+def test_times_of_two_kinds(times):
+    for watch in (one_batch, two_batches):
+        with pytest.raises(
+            ValueError, match=r"`times` must .* one (kind|type); (row 1 has|got) .*2020-01-01"
+        ):
+            watch(times)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        np.array(["2020-01-01", "NaT"], "M8[D]"),
+        pd.Series([pd.Timestamp("2020-01-01"), pd.NaT]),
+        [pd.Timestamp("2020-01-01", tz="UTC"), pd.NaT],
+        ["2020-01-01", "NaT"],
+        [dt.date(2020, 1, 1), None],
+        [1.0, np.nan],
+    ],
+)
+def test_missing_times_are_rejected_and_change_nothing(missing):
+    p, y = calibrated(17, 2)
+    monitor = CalibrationMonitor(classes=range(3))
+    with pytest.raises(ValueError, match=r"`times` must .*; (row 1 is|got)"):
+        monitor.update(p, y, times=missing)
+    assert monitor.n_rows_ == 0
+    assert monitor.update(p, y, times=np.array(["2020-01-01", "2020-01-02"], "M8[D]")).n_rows_ == 2
+
+
+def older(monitor, **changes):
+    """Return the state as an older version has saved it."""
+    state = monitor.to_dict() | changes
+    del state["group_type"], state["key_type"]
+    return CalibrationMonitor.from_dict(json.loads(json.dumps(state)))
+
+
+def test_states_of_older_versions():
+    p, y = calibrated(18, 2)
+    monitor = CalibrationMonitor(classes=range(3)).update(p, y, groups=["a", "b"])
+    dates = np.array(["2020-01-02", "2020-01-03"], "M8[D]")
+    with_nat = older(monitor, last_time="NaT")
+    assert with_nat.update(p, y, groups=["a", "b"], times=dates).n_rows_ == 4
+    with pytest.raises(ValueError, match="`groups` must contain strings, as before"):
+        with_nat.update(p, y, groups=[1, 2])
+    zoned = older(monitor, last_time="2020-11-01T01:30:00-04:00")
+    assert zoned.update(p, y, groups=["a", "b"], times=new_york(*["2020-11-01 06:00"] * 2))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["a", np.str_("b")],
+        [1, np.int64(2)],
+        [1.0, 2.0],
+        [False, True],
+        np.array(["a", "b"], dtype=object),
+        np.array([np.int64(1), np.int64(2)], dtype=object),
+        np.array([2**63, 2**63 + 1], dtype=np.uint64),
+        np.array(["a", "b"], dtype=np.dtypes.StringDType()),
+        pd.Series(["a", "b"]),
+    ],
+)
+def test_classes_of_any_type_that_is_accepted_are_saved(classes):
+    monitor = CalibrationMonitor(classes=classes).update([[0.2, 0.8]], classes[:1])
+    again = CalibrationMonitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    assert again.classes == list(classes)
+    assert again.update([[0.2, 0.8]], classes[:1]).n_rows_ == 2
+
+
+@pytest.mark.parametrize("labels", [[1, "1"], [True, 1], [b"1", 1]])
+def test_labels_keep_their_type(labels):
+    monitor = CalibrationMonitor(classes=[0, 1])
+    with pytest.raises(ValueError, match="`y` must hold labels of one type"):
+        monitor.update([[0.2, 0.8]] * 2, labels)
+    with pytest.raises(ValueError, match="`y` holds the label '1', which is not among `classes`"):
+        monitor.update([[0.2, 0.8]] * 2, ["1", None])

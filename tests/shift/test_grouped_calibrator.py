@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 import dircal
 from dircal import AutoCalibrator, TemperatureScaling
+from dircal.exceptions import UnknownGroupWarning
 from dircal.export import to_python
 from dircal.metrics import log_loss
 from dircal.shift import GroupedCalibrator
@@ -69,7 +70,9 @@ def test_new_groups_and_no_groups_get_the_common_map():
     grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=names)
     common = grouped.calibrator_.predict_proba(q)
     assert_array_equal(grouped.predict_proba(q), common)
-    assert_array_equal(grouped.predict_proba(q, groups=["new"] * 200), common)
+    with pytest.warns(UnknownGroupWarning, match=r"150 of 200 rows .* such as 'new'"):
+        proba = grouped.predict_proba(q, groups=["new"] * 150 + ["a"] * 50)
+    assert_array_equal(proba[:150], common[:150])
     assert_array_equal(grouped.groups_, ["a", "b", "c", "d"])
     assert set(grouped.precisions_) == {"slopes", "matrices", "intercepts"}
     alone = GroupedCalibrator(TemperatureScaling()).fit(q, y)
@@ -122,7 +125,12 @@ def test_weights_count_as_rows():
     ("groups", "message"),
     [
         (["a"] * 3, "`groups` has 3 entries, but there are 40 rows"),
-        ([None] * 40, "`groups` must hold texts or numbers"),
+        ([None] * 40, "`groups` must contain strings, numbers or booleans; got None"),
+        ([1, "x"] * 20, "`groups` must contain values of one type; got 1 and 'x'"),
+        (np.array([1, "x"] * 20, dtype=object), "`groups` must contain values of one type"),
+        ([True, 1] * 20, "`groups` must contain values of one type; got True and 1"),
+        (np.array(["2020"] * 40, "M8[ns]"), "`groups` must contain strings, numbers or booleans"),
+        (np.ma.array(["x"] * 40, mask=[True] * 40), "`groups` is a masked array"),
         ("site", "`groups` is 'site', but `X` is no data frame"),
     ],
 )
@@ -133,7 +141,7 @@ def test_bad_groups(groups, message):
     fitted = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=["x"] * 40)
     with pytest.raises(ValueError, match=message):
         fitted.predict_proba(q, groups=groups)
-    with pytest.raises(ValueError, match="`group` 'y' is none of the 1 groups"):
+    with pytest.raises(ValueError, match="`group` must be one of the 1 in `groups_`; got 'y'"):
         fitted.calibrator_of("y")
     with pytest.raises(ValueError, match="`X` has no such column"):
         fitted.predict_proba(pd.DataFrame(q), groups="site")
@@ -162,3 +170,37 @@ def test_weights_that_span_thirty_decades(seed):
     weight = 10.0 ** np.random.default_rng(seed).uniform(-15, 15, len(y))
     grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, weight, groups=groups)
     assert_allclose(grouped.predict_proba(q, groups=groups).sum(axis=1), 1.0)
+
+
+MIXED = {
+    "strings": (["7", "12", "3"], [7, 12, 3], "must contain strings, as before; got 7"),
+    "integers": ([7, 12, 3], ["7", "12", "3"], "must contain numbers, as before; got '7'"),
+    "booleans": ([True, False, True], [1, 0, 1], "must contain booleans, as before; got 1"),
+}
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda g: np.array(g, dtype=object), pd.Series])
+@pytest.mark.parametrize(("groups", "others", "message"), MIXED.values(), ids=MIXED)
+def test_groups_keep_their_type(kind, groups, others, message):
+    q, y, _, _ = world(9, [90], 0.5)
+    rows = np.arange(90) % 3
+    y[rows == 0] = (y[rows == 0] + 1) % 3
+    grouped = GroupedCalibrator(TemperatureScaling())
+    grouped.fit(q, y, groups=kind([groups[i] for i in rows]))
+    assert grouped.groups_.tolist() == sorted(set(groups))
+    own = grouped.calibrator_of(kind(groups)[0])
+    proba = grouped.predict_proba(q, groups=kind([groups[i] for i in rows]))
+    assert_array_equal(proba[rows == 0], own.predict_proba(q[rows == 0]))
+    for given in (others, others[:1] * 3):
+        with pytest.raises(ValueError, match=f"`groups` {message}"):
+            grouped.predict_proba(q, groups=kind([given[i] for i in rows]))
+    for group in (others[0], [groups[0]], {}):
+        with pytest.raises(ValueError, match="`group` must be one of the"):
+            grouped.calibrator_of(group)
+
+
+@pytest.mark.parametrize("groups", [[-1, 2**63, 2**63 + 1], ["a", "a\0", "b"]])
+def test_groups_are_never_merged(groups):
+    q, y, _, _ = world(10, [90], 0.5)
+    keys = np.array(groups, dtype=object)[np.arange(90) % 3]
+    assert GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=keys).groups_.tolist() == groups

@@ -1,5 +1,7 @@
 """New class frequencies: found in rows without labels, or given."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -182,3 +184,25 @@ def test_bad_calibrators_and_rows(fitted, old, new):
         PriorShift(fitted).adapt(np.empty((0, 3)))
     with pytest.raises(ValueError, match="holds the label 9, which is not among"):
         PriorShift(fitted).adapt(new[0], X_old=old[0][:2], y_old=[0, 9])
+
+
+LABELS = {
+    "integers": np.arange(3),
+    "strings": np.array(["a", "b", "c"]),
+    "floats": np.array([0.0, 1.0, 2.0]),
+    "dates": np.array([dt.date(2020, 1, i) for i in (1, 2, 3)], dtype=object),
+    "bytes": np.array([b"a", b"b", b"c"]),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("numpy_keys", [False, True])
+def test_frequencies_by_label_are_saved_after_fit(labels, numpy_keys, old):
+    keys = [*labels] if numpy_keys else labels.tolist()
+    priors = dict(zip(keys, [0.5, 0.3, 0.2], strict=True))
+    shift = PriorShift(VectorScaling(), priors=priors, old_priors=priors)
+    shift.fit(old[0], labels[old[1]])
+    loaded = dircal.io.from_bytes(dircal.io.to_bytes(shift))
+    assert loaded.priors == loaded.old_priors == priors
+    assert_array_equal(loaded.predict_proba(old[0]), shift.predict_proba(old[0]))
+    assert_array_equal(loaded.fit(old[0], labels[old[1]]).priors_, shift.priors_)

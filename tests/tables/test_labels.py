@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dircal import BetaCalibrator, Report, TemperatureScaling, metrics
+from dircal.tables import FITTING, common_labels
 from dircal.tables._labels import class_indices
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
@@ -130,3 +131,99 @@ def test_objects_are_found_whether_or_not_they_have_a_hash(make):
 def test_truth_values_and_numbers_are_two_types_though_they_are_equal():
     with pytest.raises(ValueError, match="labels of one type; got bool and int"):
         TemperatureScaling().fit(GOOD, np.array([1, True, 0, 0], dtype=object))
+
+
+def in_objects(labels):
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+MERGED = {
+    "numbers and strings": ([1, "1"], r"labels of one type; got int and str"),
+    "booleans and numbers": ([True, 1], r"labels of one type; got bool and int"),
+    "NumPy's booleans": ([np.True_, 1.0], r"labels of one type; got bool and float"),
+    "bytes and strings": ([b"a", "a"], r"labels of one type; got bytes and str"),
+    "dates and durations": (
+        [np.datetime64(1, "D"), np.timedelta64(1, "D")],
+        r"labels of one type; got datetime64 and timedelta64",
+    ),
+    "NaN and strings": ([np.nan, "nan"], r"holds nan"),
+    "integers of both signs": (
+        [-1, 2**63, 2**63 + 1],
+        r"contains the integer 9223372036854775809, which a 64-bit array .*\. Convert",
+    ),
+    "integers and floats": ([2**53 + 1, 0.0], r"contains the integer 9007199254740993, which"),
+}
+
+
+@pytest.mark.parametrize(("labels", "message"), MERGED.values(), ids=MERGED)
+def test_lists_of_labels_that_numpy_would_merge(labels, message):
+    y = [labels[i % len(labels)] for i in range(4)]
+    for kind in (list, tuple):
+        with pytest.raises(ValueError, match=f"`y` .*{message}"):
+            TemperatureScaling().fit(GOOD, kind(y))
+    with pytest.raises(ValueError, match=f"`y_true` .*{message}"):
+        metrics.log_loss(y, GOOD)
+    with pytest.raises(ValueError, match=f"`classes` .*{message}"):
+        TemperatureScaling(classes=labels).fit(GOOD, Y)
+
+
+ONE_TYPE = {
+    "strings": (["a", np.str_("b")], ["a", "b"]),
+    "integers": ([1, np.int64(2)], [1, 2]),
+    "small integers": ([np.int8(1), np.uint64(2)], [1, 2]),
+    "floats": ([1.0, np.float32(2.0)], [1.0, 2.0]),
+    "booleans": ([False, np.True_], [False, True]),
+    "bytes": ([b"a", np.bytes_(b"b")], [b"a", b"b"]),
+}
+
+
+@pytest.mark.parametrize(("labels", "plain"), ONE_TYPE.values(), ids=ONE_TYPE)
+@pytest.mark.parametrize("kind", [list, in_objects, lambda y: pd.Series(in_objects(y))])
+def test_labels_of_numpy_and_of_python_are_one_type(labels, plain, kind):
+    y = kind([labels[i] for i in Y])
+    for options in ({}, {"classes": labels}, {"classes": in_objects(labels)}):
+        fitted = TemperatureScaling(**options).fit(GOOD, y)
+        assert fitted.classes_.tolist() == plain
+        assert [type(one) for one in fitted.classes_.tolist()] == [type(one) for one in plain]
+
+
+def test_strings_that_end_in_a_zero_are_other_labels():
+    y = [["a", "a\0"][i] for i in Y]
+    assert TemperatureScaling().fit(GOOD, y).classes_.tolist() == ["a", "a\0"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([None, 1], r"`classes` holds None"),
+        ([np.nan, 1], r"`classes` holds NaN"),
+        (np.array(["NaT", "2020"], "M8[D]"), r"`classes` holds NaT"),
+        ([(1, 2), (3,)], r"`classes` must be distinct labels"),
+        ([(1, 2), (3, 4)], r"`classes` must be distinct labels"),
+        ([{1}, {2}], r"`classes` must be distinct labels"),
+    ],
+)
+def test_classes_that_are_not_labels(classes, message):
+    with pytest.raises(ValueError, match=message):
+        TemperatureScaling(classes=classes).fit(GOOD, Y)
+
+
+PARTS = {
+    "booleans and integers": ([[True], [1, 0]], "got bool and int"),
+    "bytes and strings": ([[b"a"], ["a", "b"]], "got bytes and str"),
+    "integers of both signs": ([[-1], [2**63 + 1]], "contains the integer 9223372036854775809"),
+    "objects and strings": ([in_objects(["a"]), ["a", "b"]], None),
+    "integers and floats": ([[1], [1.0, 2.0]], None),
+}
+
+
+@pytest.mark.parametrize(("parts", "message"), PARTS.values(), ids=PARTS)
+def test_labels_of_parts_follow_the_same_rule(parts, message):
+    arrays = [np.asarray(part) for part in parts]
+    if message is None:
+        assert common_labels(arrays, FITTING).tolist() == list(parts[1])
+    else:
+        with pytest.raises(ValueError, match=f"`y` .*{message}"):
+            common_labels(arrays, FITTING)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal.io._format_error import FormatError, Place
+from dircal.io._objects import OBJECTS, kind_of
 from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
@@ -21,8 +22,6 @@ _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 
 _NUMBERS = ("bool", *_WHOLE, *_FLOATS)
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _TEXT = re.compile("[US][0-9]{1,6}")
-_PLAIN = {"str": str, "int": int, "bool": bool, "float": float}
-"""What an array of Python objects may hold, all of one kind."""
 
 Json = dict[str, Any]
 
@@ -42,6 +41,7 @@ class MemoryBudget:
 
 def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
     """An array of numbers, truth values, dates or text."""
+    array = _as_storable(array)
     kind = array.dtype.kind
     head: Json = {"type": "array", "dtype": array.dtype.name, "shape": list(array.shape)}
     if kind == "O":
@@ -52,10 +52,6 @@ def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
         texts = array if kind == "U" else np.char.decode(array, "latin1")
         return head | {"dtype": f"{kind}{width}", "data": texts.tolist()}
     if kind in "mM":
-        unit = np.datetime_data(array.dtype)
-        if unit[1] != 1:
-            raise FormatError(place, f"{array.dtype} cannot be written, a unit of several steps")
-        head["dtype"] = f"{'timedelta' if kind == 'm' else 'datetime'}64[{unit[0]}]"
         return head | {"data": array.astype(np.int64).tolist()}
     if array.dtype.name not in _NUMBERS:
         raise FormatError(place, f"an array of {array.dtype} cannot be written")
@@ -66,18 +62,29 @@ def array_to_json(array: npt.NDArray[Any], place: Place) -> Json:
     return head | {"data": _name_infinities(values) if array.dtype.name in _FLOATS else values}
 
 
+def _as_storable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of a type that files contain, if there is one with the same values."""
+    if array.dtype.kind == "T":
+        return array.astype(object)
+    if array.dtype.kind == "f" and array.dtype.name not in _FLOATS:
+        return array.astype(np.float64)
+    of_numpy = (isinstance(value, np.datetime64 | np.timedelta64) for value in array.flat)
+    return np.array(array.tolist()) if array.dtype.kind == "O" and any(of_numpy) else array
+
+
 def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
-    plain = np.empty(array.size, dtype=object)
-    plain[:] = [as_plain(value) for value in array.ravel()]
-    kinds = {type(value) for value in plain}
-    for name, kind in _PLAIN.items():
-        if kinds <= {kind} and (kind is not float or np.isfinite(plain.astype(float)).all()):
-            return {"of": name, "data": plain.reshape(array.shape).tolist()}
-    names = " and ".join(sorted(kind.__name__ for kind in kinds))
+    values = [as_plain(value) for value in array.ravel()]
+    name = kind_of(values)
+    if name is not None:
+        written = np.empty(array.size, dtype=object)
+        written[:] = [OBJECTS[name].write(value) for value in values]
+        return {"of": name, "data": written.reshape(array.shape).tolist()}
+    types = {type(value) for value in values}
+    names = " and ".join(sorted(each.__name__ for each in types))
     raise FormatError(
         place,
         f"holds values of the type {names}, which cannot be written; strings and numbers can",
-        plain_labels_advice(min(kinds, key=lambda kind: kind.__name__)),
+        plain_labels_advice(min(types, key=lambda each: each.__name__)),
     )
 
 
@@ -131,19 +138,26 @@ def _from_lists(
     if dtype == "bool":
         return _checked(flat, (bool,), np.dtype(bool), place).reshape(shape)
     if dtype == "object":
-        if not isinstance(of, str) or of not in _PLAIN:
-            raise FormatError(place, f"an array cannot hold objects of kind {of!r:.60}")
-        _checked(flat, (_PLAIN[of],), None, place)
-        objects = np.empty(len(flat), dtype=object)
-        objects[:] = flat
-        return objects.reshape(shape)
-    if dtype.startswith(("datetime64[", "timedelta64[")):
+        return _from_objects(flat, of, place).reshape(shape)
+    if dtype == "timedelta64" or dtype.startswith(("datetime64[", "timedelta64[")):
         whole = _checked(flat, (int,), np.dtype(np.int64), place)
         try:
             return whole.astype(dtype).reshape(shape)
         except (TypeError, ValueError):
             pass
     raise FormatError(place, f"an array cannot have the dtype {dtype!r:.60}")
+
+
+def _from_objects(flat: list[Any], of: Any, place: Place) -> npt.NDArray[Any]:
+    if not isinstance(of, str) or of not in OBJECTS:
+        raise FormatError(place, f"an array cannot hold objects of kind {of!r:.60}")
+    _checked(flat, (OBJECTS[of].json_type,), None, place)
+    objects = np.empty(len(flat), dtype=object)
+    try:
+        objects[:] = [OBJECTS[of].read(value) for value in flat]
+    except (ArithmeticError, ValueError):
+        raise FormatError(place, f"an array holds a value that is not a {of}") from None
+    return objects
 
 
 def _from_texts(

@@ -78,14 +78,20 @@ def _run(hook: Callable[[], object], place: Place) -> object:
 
 
 def _check_labels(labels: LabelArray, place: Place, *, increasing: bool) -> None:
-    if labels.ndim != 1 or len(labels) < 2 or labels.dtype.kind not in "biufUSMmO":
+    if labels.dtype.kind not in "biufUSMmO":
+        raise FormatError(place, f"cannot contain labels of the type {labels.dtype}")
+    if labels.ndim != 1 or len(labels) < 2:
         raise FormatError(place, "needs at least two labels, in one dimension")
     if labels.dtype.kind == "O" and len({type(label) for label in labels}) > 1:
         raise FormatError(place, "needs labels of one type")
     if not all(label == label for label in labels.tolist()):
         raise FormatError(place, "needs labels; got NaN or NaT")
-    ordered = labels if increasing else np.sort(labels)
-    if not (ordered[1:] > ordered[:-1]).all():
+    try:
+        ordered = labels if increasing else np.sort(labels)
+        increases = bool((ordered[1:] > ordered[:-1]).all())
+    except TypeError:
+        raise FormatError(place, "needs labels that can be put in order") from None
+    if not increases:
         raise FormatError(place, "needs distinct labels" + ", sorted" * increasing)
 
 

@@ -21,9 +21,10 @@ from dircal.tables import check_option
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
 _FORMAT = "dircal"
-# The version changes when a file of the new form cannot be read by the old code. Files of all
-# earlier versions are read forever: a change adds a module like `_version_1`, which brings their
-# JSON into the next form, and golden files to the tests.
+# The version changes when a value is written in another form than before. A value that no file
+# could contain before, such as a date, may get its own form: older code rejects it by name.
+# Files of all earlier versions are read forever: a change adds a module like `_version_1`, which
+# brings their JSON into the next form, and golden files to the tests.
 _VERSION = 3
 # A map of 4000 classes takes a sixth of this.
 _LARGEST_FILE = 2**30

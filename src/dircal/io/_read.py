@@ -9,6 +9,7 @@ import numpy as np
 from dircal.io._arrays import MemoryBudget, array_from_json
 from dircal.io._check import check_estimator, check_map, key_of
 from dircal.io._format_error import FormatError, Place
+from dircal.io._objects import kind_of
 from dircal.io._registry import (
     dataclasses_by_name,
     enums_by_name,
@@ -73,7 +74,7 @@ class Reader:
     def _scalar(self, node: Node, place: Place, depth: int) -> Any:
         (inner,) = _parts(node, ("value",), place)
         array = self.read(inner, place, depth)
-        if not isinstance(array, np.ndarray) or array.shape != () or array.dtype.kind == "O":
+        if not isinstance(array, np.ndarray) or array.shape != ():
             raise FormatError(place, "needs a single number or text")
         return array[()]
 
@@ -93,9 +94,24 @@ class Reader:
             raise FormatError(place, "needs a list of items")
         return tuple(self.read(items, place, depth))
 
-    def _dict(self, node: Node, place: Place, depth: int) -> dict[str, Any]:
+    def _dict(self, node: Node, place: Place, depth: int) -> dict[Any, Any]:
+        if "keys" in node:
+            return self._pairs(node, place, depth)
         (items,) = _parts(node, ("items",), place)
         return self._read_dict(items, place, depth)
+
+    def _pairs(self, node: Node, place: Place, depth: int) -> dict[Any, Any]:
+        """Return a dict whose keys are not all strings."""
+        parts = _parts(node, ("keys", "values"), place)
+        keys, values = (self.read(part, place, depth) for part in parts)
+        if not isinstance(keys, list) or not isinstance(values, list) or len(keys) != len(values):
+            raise FormatError(place, "needs a key for each value")
+        if not all(np.isscalar(key) or kind_of([key]) is not None for key in keys):
+            raise FormatError(place, "needs keys that are numbers, strings or dates")
+        pairs = dict(zip(keys, values, strict=True))
+        if len(pairs) < len(keys):
+            raise FormatError(place, "has a key twice")
+        return pairs
 
     def _read_dict(self, items: Any, place: Place, depth: int) -> dict[str, Any]:
         if not isinstance(items, dict):

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from dircal.io._arrays import array_to_json
 from dircal.io._check import check_estimator, key_of
 from dircal.io._format_error import FormatError, Place
+from dircal.io._objects import kind_of
 from dircal.io._registry import (
     dataclasses_by_name,
     enums_by_name,
@@ -58,7 +59,14 @@ def value_to_json(value: Any, place: Place, left_out: tuple[type, ...] = ()) -> 
     if type(value) is tuple:
         return {"type": "tuple", "items": _list_to_json(value, place, left_out)}
     if type(value) is dict:
-        return {"type": "dict", "items": _dict_to_json(value, place, left_out)}
+        if all(type(key) is str for key in value):
+            return {"type": "dict", "items": _dict_to_json(value, place, left_out)}
+        keys = _list_to_json(value, f"{place}.keys", left_out)
+        return {"type": "dict", "keys": keys, "values": _list_to_json(value.values(), place)}
+    if kind_of([value]) is not None:
+        single = np.empty((), dtype=object)
+        single[()] = value
+        return {"type": "scalar", "value": array_to_json(single, place)}
     return _object_to_json(value, place, left_out)
 
 
@@ -87,16 +95,15 @@ def _describe(value: object) -> str:
     return f"an object of the class {type(value).__name__}"
 
 
-def _list_to_json(values: Iterable[Any], place: Place, left_out: tuple[type, ...]) -> list[Json]:
+def _list_to_json(
+    values: Iterable[Any], place: Place, left_out: tuple[type, ...] = ()
+) -> list[Json]:
     return [value_to_json(value, f"{place}[{i}]", left_out) for i, value in enumerate(values)]
 
 
 def _dict_to_json(
     values: Mapping[Any, Any], place: Place, left_out: tuple[type, ...]
 ) -> dict[str, Json]:
-    for key in values:
-        if type(key) is not str:
-            raise FormatError(place, f"has the key {key!r:.60}; only strings can be written")
     return {key: value_to_json(value, f"{place}.{key}", left_out) for key, value in values.items()}
 
 

@@ -11,16 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
 from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
-from dircal.llm._prompts import Means, Prompts, check_prompts, means_of, warn_of_same_texts
+from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_texts
 from dircal.maps import CalibrationMap, Explanation, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
 from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
-    as_plain,
     check_option,
+    find_key,
+    key_type,
+    known_groups,
     same_kind,
+    split_groups,
 )
 
 __all__ = ["LabelCalibrator"]
@@ -154,8 +157,8 @@ class LabelCalibrator(AbstractCalibrator):
         unlabelled : array or data frame of shape (n_unlabelled, n_classes), optional
             Scores of further rows, as those to be labelled: they tell what the prompt prefers.
         groups : array of shape (n_samples,) or str, optional
-            The prompt or model of each row, texts or numbers, or the name of the column of `X` with
-            them. None takes all rows for those of one prompt.
+            The prompt or model of each row, or the name of the column of `X` with them: strings,
+            numbers or booleans, all of one type. None takes all rows for those of one prompt.
         unlabelled_groups : array of shape (n_unlabelled,) or str, optional
             The same for the rows of ``unlabelled``, needed where there are both.
         counts : bool, default=False
@@ -230,8 +233,9 @@ class LabelCalibrator(AbstractCalibrator):
         X : array or data frame of shape (n_samples, n_classes)
             Scores, with the columns of the fit.
         groups : array of shape (n_samples,) or str, optional
-            The prompt or model of each row, or the name of the column with them. Those that the fit
-            has not seen, and None, get the common map.
+            The prompt or model of each row, of the type of the fit, or the name of the column with
+            them. None stands for the common map, which rows of unknown groups get as well, with an
+            `UnknownGroupWarning`.
 
         Returns
         -------
@@ -256,21 +260,22 @@ class LabelCalibrator(AbstractCalibrator):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        proba = self._predict_by_group(X, groups)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
+        return np.asarray(self.classes_[self._predict_by_group(X, groups).argmax(axis=1)])
 
     def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""
         check_is_fitted(self)
         if groups is None:
             return self._predict_proba(X)
-        scores, prompts = check_prompts(X, groups, None, None)
-        if not isinstance(self.calibrator_, GroupedCalibrator):
-            return self._predict_proba(scores)
-        inputs, columns = self._check_scores(scores)
-        proba = as_proba(inputs[:, np.argsort(columns)], self._fitted_scale)
-        divided = balanced(proba, self._means.of_rows(prompts.labelled))
-        return self.calibrator_._predict_by_group(divided, prompts.labelled)
+        names = self.groups_.tolist()
+        scores, of_rows = split_groups(X, groups, key_type(names))
+        codes = known_groups(of_rows, self.groups_)
+        inputs, column_classes = self._check_scores(scores)
+        proba = np.empty((len(inputs), len(self.classes_)))
+        for code in np.unique(codes).tolist():
+            own = self.calibrator_of(names[code] if code >= 0 else None)
+            proba[codes == code] = own._map_of(column_classes)(inputs[codes == code])
+        return proba
 
     def calibrator_of(self, group: Any = None) -> "LabelCalibrator":
         """The calibrator of one prompt or model, to be saved or exported by itself.
@@ -286,25 +291,20 @@ class LabelCalibrator(AbstractCalibrator):
             Without groups: its map is that of the group.
         """
         check_is_fitted(self)
-        if group is not None and as_plain(group) not in self.groups_.tolist():
-            raise ValueError(
-                f"`group` {group!r} is none of the {len(self.groups_)} groups of the fit. Pass one "
-                "of `groups_`, or None for the map of new groups."
-            )
+        names, mean_proba = self.groups_.tolist(), self.mean_proba_
+        if group is not None:
+            place = find_key("group", group, names, "the map of new groups")
+            group, mean_proba = names[place], self.group_means_[place]
         alone: LabelCalibrator = clone(self)
         # What a fit has found, and then what is of the group.
         alone.__dict__.update(vars(self))
         if isinstance(self.calibrator_, GroupedCalibrator):
             labelled = self.calibrator_.groups_.tolist()
-            inside = as_plain(group) if as_plain(group) in labelled else None
+            inside = group if group in labelled else None
             alone.calibrator_ = self.calibrator_.calibrator_of(inside)
-            alone.mean_proba_ = self._means.of_rows([as_plain(group)])[0]
+            alone.mean_proba_ = mean_proba
         alone.groups_, alone.group_means_ = np.array([]), np.empty((0, len(self.classes_)))
         return alone
-
-    @property
-    def _means(self) -> Means:
-        return Means(self.mean_proba_, self.groups_, self.group_means_)
 
     @property
     def _auto(self) -> AutoCalibrator:

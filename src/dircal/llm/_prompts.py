@@ -8,8 +8,14 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
-from dircal.shift import GroupedCalibrator
-from dircal.tables import LabelledScores, as_array, check_scores
+from dircal.tables import (
+    LabelledScores,
+    as_array,
+    check_scores,
+    key_type,
+    split_groups,
+    unique_keys,
+)
 
 __all__ = ["Means", "Prompts", "check_prompts", "means_of", "warn_of_same_texts"]
 
@@ -58,9 +64,8 @@ class Means:
         if groups is None:
             return self.every
         places = {group: i for i, group in enumerate(self.groups.tolist())}
-        # A group that was never seen is divided by what is last: the means of all.
-        every: FloatArray = np.vstack([self.each, self.every])
-        return every[[places.get(group, -1) for group in groups]]
+        of_groups: FloatArray = self.each[[places[group] for group in groups]]
+        return of_groups
 
 
 def check_prompts(
@@ -77,7 +82,7 @@ def check_prompts(
                 "with a label, too."
             )
         return X, Prompts(unlabelled)
-    scores, labelled = GroupedCalibrator._split(X, groups)
+    scores, labelled = split_groups(X, groups)
     if unlabelled is None:
         return scores, Prompts(None, labelled)
     if unlabelled_groups is None:
@@ -85,9 +90,8 @@ def check_prompts(
             "`unlabelled_groups` is None, but there are `groups` and `unlabelled`. Pass the group "
             "of each row without a label."
         )
-    rest, of_rest = GroupedCalibrator._split(unlabelled, unlabelled_groups)
-    if len({type(group) is str for group in (*labelled, *of_rest)}) > 1:
-        raise ValueError("`groups` and `unlabelled_groups` must be all texts or all numbers.")
+    names = "unlabelled", "unlabelled_groups"
+    rest, of_rest = split_groups(unlabelled, unlabelled_groups, key_type(labelled), names=names)
     return scores, Prompts(rest, labelled, of_rest)
 
 
@@ -127,10 +131,7 @@ def means_of(
     every: FloatArray = (weights @ rows + 1.0 / k) / (weights.sum() + 1.0)
     if groups is None:
         return Means(every, np.array([]), np.empty((0, k)))
-    try:
-        names, codes = np.unique([*groups, *(prompts.of_unlabelled or [])], return_inverse=True)
-    except TypeError:
-        raise ValueError("`groups` must be all texts or all numbers.") from None
+    names, codes = unique_keys([*groups, *(prompts.of_unlabelled or [])])
     each = np.empty((len(names), k))
     for i in range(len(names)):
         mine = codes == i

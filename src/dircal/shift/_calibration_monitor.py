@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,14 +16,13 @@ from dircal.shift._monitor_file import FORMAT, VERSION, labels_from_json, labels
 from dircal.shift._pending import PendingRows
 from dircal.shift._stream_rows import (
     MISSING,
-    check_classes,
-    check_groups,
+    Earlier,
     check_labels,
-    check_order,
+    check_monitored_classes,
     check_stream,
 )
 from dircal.shift._watch import Watch, choose_bets
-from dircal.tables import check_integer, check_number, observed_classes
+from dircal.tables import check_integer, check_number, find_key, observed_classes
 
 __all__ = ["CalibrationMonitor"]
 
@@ -135,6 +135,7 @@ class CalibrationMonitor:
         clip: float = 1e-6,
         max_pending: int = 10_000,
     ) -> None:
+        self._column_classes = check_monitored_classes(classes)
         self.classes = [*classes]
         self.level = level
         self.maps = tuple(maps)
@@ -143,12 +144,10 @@ class CalibrationMonitor:
         check_number("level", level, above=0.0, below=1.0)
         check_number("clip", clip, above=0.0, below=0.1)
         check_integer("max_pending", max_pending, at_least=0)
-        self._column_classes = check_classes(self.classes)
         self._classes = observed_classes(self._column_classes)
         bets = choose_bets(self.maps, len(self._classes))
         self._watch = Watch(len(self._classes), bets)
-        self._last_time: Any = None
-        self._has_groups: bool | None = None
+        self._earlier = Earlier()
         self._n_missing = 0
         self._pending = PendingRows(max_pending)
 
@@ -172,7 +171,8 @@ class CalibrationMonitor:
         groups : array of shape (n_samples,), optional
             Which stream a row belongs to. Each is watched by itself.
         times : array of shape (n_samples,), optional
-            When the rows were, as numbers, dates, or texts that sort by time; alarms tell them.
+            Time of each row: numbers, dates and times, all with a time zone or all without, or
+            strings that sort by time. Alarms contain them.
         keys : array of shape (n_samples,), optional
             Names of the rows, for labels that are still to come; see `resolve`.
 
@@ -181,18 +181,14 @@ class CalibrationMonitor:
         self : CalibrationMonitor
             The monitor.
         """
-        rows = check_stream(P, y, self._classes, self._column_classes, groups, times, keys)
-        check_groups(rows.groups is not None, self._has_groups)
-        check_order(rows.times, self._last_time)
+        rows = check_stream(P, y, self._column_classes, groups, times, keys, self._earlier)
         waiting = rows.labels == MISSING
         if rows.keys is not None:
             self._pending.check(rows.keys)
             self._n_missing += self._pending.add(rows.take(waiting))
         else:
             self._n_missing += int(waiting.sum())
-        self._has_groups = groups is not None
-        if rows.times:
-            self._last_time = rows.times[-1]
+        self._earlier = self._earlier.and_then(rows)
         if not waiting.all():
             self._watch.advance(rows.take(~waiting), self.clip, self.level)
         return self
@@ -212,7 +208,7 @@ class CalibrationMonitor:
         self : CalibrationMonitor
             The monitor.
         """
-        found = self._pending.find(keys)
+        found = self._pending.find(keys, self._earlier.key_type)
         labels = check_labels(y, len(found), self._classes)
         if (labels == MISSING).any():
             raise ValueError("`y` lacks a label. Leave out keys whose label is still missing.")
@@ -232,12 +228,10 @@ class CalibrationMonitor:
         self : CalibrationMonitor
             The monitor; the promise of its level holds from here on.
         """
-        places = self._watch.places
-        if group is not None and group not in places:
-            raise ValueError(
-                f"`group` {group!r} has not been seen. Pass one of `groups_`, or None for all."
-            )
-        self._watch.restart([*places.values()] if group is None else [places[group]])
+        places = [*self._watch.places.values()]
+        if group is not None:
+            places = [find_key("group", group, self.groups_, "all")]
+        self._watch.restart(places)
         return self
 
     @property
@@ -254,14 +248,14 @@ class CalibrationMonitor:
     def e_value_(self) -> Any:
         """What was made of one coin, now."""
         values: FloatArray = np.exp(np.minimum(self._watch.streams.log_e, _LARGEST_EXPONENT))
-        if self._has_groups:
+        if self._earlier.has_groups:
             return values
         return float(values[0]) if len(values) else 1.0
 
     @property
     def groups_(self) -> list[Any]:
         """The groups, in the order in which they came."""
-        return [*self._watch.places] if self._has_groups else []
+        return [*self._watch.places] if self._earlier.has_groups else []
 
     @property
     def discoveries_(self) -> list[Any]:
@@ -324,8 +318,7 @@ class CalibrationMonitor:
             "maps": list(self.maps),
             "clip": self.clip,
             "max_pending": self.max_pending,
-            "has_groups": self._has_groups,
-            "last_time": self._last_time,
+            **asdict(self._earlier),
             "n_missing": self._n_missing,
             "pending": self._pending.to_json(),
             **self._watch.to_json(),
@@ -333,15 +326,14 @@ class CalibrationMonitor:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any], name: str = "state") -> Self:
-        """The monitor of a document that `to_dict` has made."""
+        """Return the monitor of a document from `to_dict`."""
         try:
             options = {key: document[key] for key in ("level", "maps", "clip", "max_pending")}
             monitor = cls(classes=labels_from_json(document["classes"]).tolist(), **options)
-            monitor._has_groups = document["has_groups"]
-            monitor._last_time = document["last_time"]
             monitor._n_missing = int(document["n_missing"])
             monitor._pending.from_json(document["pending"], len(monitor._classes))
             monitor._watch.from_json(document)
+            monitor._earlier = Earlier.from_json(document, monitor.pending_)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"`path` {name!r} is a damaged state of a monitor ({error!s:.120}). Pass a file "

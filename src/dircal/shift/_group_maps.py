@@ -2,24 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from dircal._core.bayes.models import OCCAM_WINDOW, joint_log_evidence
 from dircal._core.data.simplex import TINY
 from dircal._core.shift.random_effects import GroupEffects, fit_random_effects
-from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray
+from dircal._typing import FloatArray, InputScale, IntArray
 from dircal.calibrators import AbstractCalibrator, TemperatureScaling
 from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
-from dircal.shift._stream_rows import check_one_each
-from dircal.tables import LabelledScores, eager_frame
+from dircal.tables import LabelledScores
 
-__all__ = ["GroupMaps", "fit_group_maps", "split_groups"]
+__all__ = ["GroupMaps", "fit_group_maps"]
 
 # Groups with fewer rows have no map of their own: it would be a guess.
 _ROWS_OF_A_FRESH_MAP = 30
@@ -100,29 +96,3 @@ def _average(candidates: list[tuple[CalibrationMap, float]]) -> CalibrationMap:
         if weight >= 1.0 / OCCAM_WINDOW
     ]
     return weighted_mean(kept)
-
-
-def split_groups(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:
-    """Scores without the column of groups, where one is named, and the group of each row."""
-    if isinstance(groups, str):
-        if not nw.dependencies.is_into_dataframe(X):
-            raise ValueError(
-                f"`groups` is {groups!r}, but `X` is no data frame that could have a column of "
-                "that name. Pass an array with the group of each row."
-            )
-        frame = eager_frame("X", X)
-        if groups not in frame.columns:
-            raise ValueError(
-                f"`groups` is {groups!r}, and `X` has no such column; it has {frame.columns[:6]}. "
-                "Name one of them, or pass an array."
-            )
-        values: npt.NDArray[Any] = frame[groups].to_numpy()
-        return frame.drop(groups).to_native(), _as_list(values, len(values))
-    n_rows = len(X) if hasattr(X, "__len__") else (*getattr(X, "shape", ()), 0)[0]
-    return X, _as_list(groups, n_rows)
-
-
-def _as_list(groups: ArrayLike, n_rows: int) -> list[Any]:
-    found = check_one_each("groups", groups, n_rows)
-    assert found is not None
-    return found

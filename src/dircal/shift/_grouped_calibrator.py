@@ -11,8 +11,17 @@ from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
-from dircal.shift._group_maps import fit_group_maps, split_groups
-from dircal.tables import AbstractLabelledRows, LabelledScores, as_plain, same_kind
+from dircal.shift._group_maps import fit_group_maps
+from dircal.tables import (
+    AbstractLabelledRows,
+    LabelledScores,
+    find_key,
+    key_type,
+    known_groups,
+    same_kind,
+    split_groups,
+    unique_keys,
+)
 
 __all__ = ["GroupedCalibrator"]
 
@@ -83,8 +92,9 @@ class GroupedCalibrator(AbstractAdapted):
     >>> site = np.repeat(["north", "south"], 300)
     >>> q[300:] = q[300:] ** 3 / (q[300:] ** 3).sum(axis=1, keepdims=True)  # south is too sure
     >>> grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=site)
-    >>> proba = grouped.predict_proba([[0.8, 0.1, 0.1]] * 3, groups=["north", "south", "west"])
-    >>> bool(proba[0, 0] > proba[2, 0] > proba[1, 0])
+    >>> proba = grouped.predict_proba([[0.8, 0.1, 0.1]] * 2, groups=["north", "south"])
+    >>> common = grouped.predict_proba([[0.8, 0.1, 0.1]])
+    >>> bool(proba[0, 0] > common[0, 0] > proba[1, 0])
     True
     """
 
@@ -118,8 +128,8 @@ class GroupedCalibrator(AbstractAdapted):
         sample_weight : array of shape (n_samples,), optional
             Weights.
         groups : array of shape (n_samples,) or str, optional
-            The group of each row, texts or numbers, or the name of the column of `X` with them.
-            None fits the common map alone.
+            The group of each row, or the name of the column of `X` with them: strings, numbers or
+            booleans, all of one type. None fits the common map alone.
         counts : bool, default=False
             Whether soft labels that are no integers are counts of annotators.
 
@@ -128,7 +138,7 @@ class GroupedCalibrator(AbstractAdapted):
         self : object
             The fitted calibrator.
         """
-        scores, of_rows = (X, None) if groups is None else self._split(X, groups)
+        scores, of_rows = (X, None) if groups is None else split_groups(X, groups)
         self._groups_of_fit: list[Any] | None = of_rows
         try:
             return super().fit(scores, y, sample_weight, counts=counts)
@@ -143,11 +153,6 @@ class GroupedCalibrator(AbstractAdapted):
         finally:
             del self._groups_of_fit
 
-    @staticmethod
-    def _split(X: ArrayLike, groups: ArrayLike | str) -> tuple[ArrayLike, list[Any]]:
-        """Scores without the column of groups, where one is named, and the group of each row."""
-        return split_groups(X, groups)
-
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
         assert isinstance(data, LabelledScores)
         common = clone(self.calibrator)._fit_checked(data)
@@ -155,10 +160,7 @@ class GroupedCalibrator(AbstractAdapted):
         names: LabelArray = np.array([])
         found = None
         if known is not None:
-            try:
-                names, codes = np.unique(np.array(known), return_inverse=True)
-            except TypeError:
-                raise ValueError("`groups` must be all texts or all numbers.") from None
+            names, codes = unique_keys(known)
             used = data
             if data.sample_weight is not None:
                 kept = np.flatnonzero(data.sample_weight)
@@ -191,8 +193,9 @@ class GroupedCalibrator(AbstractAdapted):
         X : array or data frame of shape (n_samples, n_classes)
             Scores, with the columns of the fit.
         groups : array of shape (n_samples,) or str, optional
-            The group of each row, or the name of the column with them. Groups that the fit has not
-            seen, and None, get the common map.
+            The group of each row, of the type of the fit, or the name of the column with them.
+            None stands for the common map, which rows of unknown groups get as well, with an
+            `UnknownGroupWarning`.
 
         Returns
         -------
@@ -207,12 +210,11 @@ class GroupedCalibrator(AbstractAdapted):
         check_is_fitted(self)
         if groups is None:
             return self._predict_proba(X)
-        scores, of_rows = self._split(X, groups)
+        scores, of_rows = split_groups(X, groups, key_type(self.groups_.tolist()))
         inputs, column_classes = self._check_scores(scores)
         proba = self._map_of(column_classes)(inputs)
         order = self._order_of(column_classes)
-        places = {group: i for i, group in enumerate(self.groups_.tolist())}
-        codes = np.array([places.get(group, -1) for group in of_rows])
+        codes = known_groups(of_rows, self.groups_)
         for code in np.unique(codes[codes >= 0]).tolist():
             rows = codes == code
             proba[rows] = self.group_maps_[code].with_columns(order)(inputs[rows])
@@ -250,13 +252,10 @@ class GroupedCalibrator(AbstractAdapted):
             Without groups: its map is that of the group.
         """
         check_is_fitted(self)
-        places = {name: i for i, name in enumerate(self.groups_.tolist())}
-        if group is not None and as_plain(group) not in places:
-            raise ValueError(
-                f"`group` {group!r} is none of the {len(places)} groups of the fit. Pass one of "
-                "`groups_`, or None for the map of new groups."
-            )
-        found = self._map if group is None else self.group_maps_[places[as_plain(group)]]
+        found = self._map
+        if group is not None:
+            known = self.groups_.tolist()
+            found = self.group_maps_[find_key("group", group, known, "the map of new groups")]
         return self._without_groups(self.calibrator_, found)
 
     def _without_groups(

@@ -9,6 +9,7 @@ import numpy as np
 
 from dircal._core.shift.eprocess import Streams
 from dircal._typing import LabelArray
+from dircal.tables import as_plain
 
 __all__ = [
     "FORMAT",
@@ -98,16 +99,7 @@ def _check(name: str, array: np.ndarray[Any, Any], like: np.ndarray[Any, Any]) -
 
 def labels_to_json(labels: LabelArray) -> dict[str, Any]:
     """Labels of classes or groups with their type."""
-    values = labels.tolist()
-    if labels.dtype.kind in "mM":
-        values = labels.astype(str).tolist()
-    plain = all(isinstance(value, str | int | float | bool) for value in values)
-    if not plain:
-        raise ValueError(
-            f"labels of the type {type(values[0]).__name__} cannot be written as JSON. Use texts "
-            "or numbers."
-        )
-    return {"dtype": labels.dtype.str, "values": values}
+    return {"dtype": labels.dtype.str, "values": [as_plain(label) for label in labels]}
 
 
 def labels_from_json(node: Any) -> LabelArray:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from dircal._typing import ArrayLike, IntArray
-from dircal.shift._stream_rows import StreamRows, check_one_each
-from dircal.tables import as_array
+from dircal.shift._stream_rows import StreamRows
+from dircal.tables import check_keys
 
 __all__ = ["PendingRows"]
 
@@ -52,10 +52,11 @@ class PendingRows:
             del self._rows[key]
         return n_lost
 
-    def find(self, keys: ArrayLike) -> list[Any]:
+    def find(self, keys: ArrayLike, of_type: str | None) -> list[Any]:
         """Keys that wait, or a ValueError about one that does not."""
-        found = check_one_each("keys", keys, as_array(keys).size)
-        assert found is not None
+        if keys is None:
+            raise ValueError("`keys` is None. Pass the key of each row whose label came.")
+        found = check_keys("keys", keys, of_type=of_type)
         for key in found:
             if key not in self._rows:
                 raise ValueError(

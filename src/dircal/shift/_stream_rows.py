@@ -1,33 +1,35 @@
 """Rows of a stream at the door: probabilities, labels that may be missing, groups, times, keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
+from dircal.shift._times import check_times
 from dircal.tables import (
     Arguments,
-    as_array,
+    as_label_array,
     as_labels,
-    as_plain,
+    check_classes,
+    check_keys,
     check_probabilities,
     class_indices,
+    is_missing,
+    key_type,
     match_names,
+    observed_classes,
     show,
 )
 
 __all__ = [
     "MISSING",
+    "Earlier",
     "StreamRows",
-    "as_times",
-    "check_classes",
-    "check_groups",
     "check_labels",
-    "check_one_each",
-    "check_order",
+    "check_monitored_classes",
     "check_stream",
 ]
 
@@ -66,16 +68,61 @@ class StreamRows:
         )
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """Properties of the rows so far that further rows must share; None if not known yet.
+
+    ``last_time`` is the time of the last row, ``group_type`` and ``key_type`` are those of
+    `key_type`.
+    """
+
+    has_groups: bool | None = None
+    last_time: Any = None
+    group_type: str | None = None
+    key_type: str | None = None
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any], keys: list[Any]) -> "Earlier":
+        """Return what a state contains; older versions left the types out, and accepted NaT."""
+        groups = state["groups"] if state["has_groups"] else []
+        return cls(
+            state["has_groups"],
+            None if state["last_time"] == "NaT" else state["last_time"],
+            state.get("group_type") or key_type(groups),
+            state.get("key_type") or key_type(keys),
+        )
+
+    def and_then(self, rows: StreamRows) -> "Earlier":
+        """Return the properties of these rows and further ones."""
+        return Earlier(
+            rows.groups is not None,
+            rows.times[-1] if rows.times else self.last_time,
+            self.group_type or key_type(rows.groups or ()),
+            self.key_type or key_type(rows.keys or ()),
+        )
+
+    def check_groups(self, given: bool) -> None:
+        """Raise if rows have groups and earlier ones have not, or the other way round."""
+        if self.has_groups is not None and self.has_groups != given:
+            raise ValueError(
+                f"`groups` must be given always or never; earlier rows came "
+                f"{'with' if self.has_groups else 'without'} them. Start another monitor, or pass "
+                "them as before."
+            )
+
+
 def check_stream(
     P: ArrayLike,
     y: ArrayLike,
-    classes: LabelArray,
     column_classes: LabelArray,
     groups: ArrayLike | None,
     times: ArrayLike | None,
     keys: ArrayLike | None,
+    earlier: Earlier,
 ) -> StreamRows:
-    """Rows that have passed the door, or a ValueError; labels may be missing."""
+    """Return rows that can follow the earlier ones, or raise; labels may be missing."""
+    classes = observed_classes(column_classes)
+    earlier.check_groups(groups is not None)
     inputs = check_probabilities("P", P, len(classes))
     columns = column_classes
     if hasattr(P, "columns"):
@@ -87,9 +134,9 @@ def check_stream(
     return StreamRows(
         proba,
         check_labels(y, n, classes),
-        check_one_each("groups", groups, n),
-        as_times(times, n),
-        check_one_each("keys", keys, n),
+        None if groups is None else check_keys("groups", groups, n, earlier.group_type),
+        check_times(times, n, earlier.last_time),
+        None if keys is None else check_keys("keys", keys, n, earlier.key_type),
     )
 
 
@@ -97,7 +144,7 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
     """Index of each label; `MISSING` where there is none: None, NaN, NaT or an empty text."""
     if y is None:
         raise ValueError("`y` is None. Pass a label for each row of `P`, None where it is missing.")
-    given = as_array(y)
+    given = as_label_array(y, "y")
     if given.shape != (n_rows,):
         raise ValueError(
             f"`y` has shape {given.shape}, but `P` has {n_rows} rows. Pass one label for each row, "
@@ -105,13 +152,15 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
         )
     known = np.ones(n_rows, dtype=bool)
     if given.dtype.kind not in "iub":
-        known = np.array([_is_there(label) for label in given.tolist()], dtype=bool)
+        known = np.array(
+            [not is_missing(label) and label != "" for label in given.tolist()], dtype=bool
+        )
     found = np.full(n_rows, MISSING, dtype=np.int64)
     if not known.any():
         return found
     present = given[known]
     if present.dtype.kind == "O":
-        present = np.array(present.tolist())
+        present = as_label_array(present.tolist(), "y")
     labels = as_labels(present, len(present), _WORDS)
     if labels.dtype.kind == "f" and classes.dtype.kind in "iu":
         labels = labels.astype(np.int64)
@@ -125,82 +174,14 @@ def check_labels(y: ArrayLike, n_rows: int, classes: LabelArray) -> IntArray:
     return found
 
 
-def _is_there(label: Any) -> bool:
-    try:
-        return label is not None and label != "" and bool(label == label)
-    except TypeError:
-        return False
-
-
-def check_one_each(name: str, given: ArrayLike | None, n_rows: int) -> list[Any] | None:
-    """A text or a number for each row."""
-    if given is None:
-        return None
-    values = [as_plain(value) for value in as_array(given).ravel().tolist()]
-    if len(values) != n_rows:
+def check_monitored_classes(classes: Iterable[Any]) -> LabelArray:
+    """Return at least two distinct labels, all strings, numbers or booleans."""
+    labels = check_classes(classes)
+    if len(labels) < 2:
         raise ValueError(
-            f"`{name}` has {len(values)} entries, but there are {n_rows} rows. Pass one for each."
-        )
-    for value in values:
-        if type(value) not in (str, int, float, bool) or value != value:
-            raise ValueError(
-                f"`{name}` must hold texts or numbers; got {value!r}. Convert them, for example "
-                "with str."
-            )
-    return values
-
-
-def as_times(given: ArrayLike | None, n_rows: int) -> list[Any] | None:
-    """A time for each row, a number or a text that sorts by time; never one before the last."""
-    if given is None:
-        return None
-    array = as_array(given)
-    if array.dtype.kind == "M":
-        array = array.astype(str)
-    elif array.dtype.kind == "O":
-        array = np.array([getattr(time, "isoformat", lambda t=time: t)() for time in array])
-    times = check_one_each("times", array, n_rows)
-    assert times is not None
-    for i, (one, other) in enumerate(pairwise(times), 1):
-        if other < one:
-            raise ValueError(
-                f"`times` must not go back; row {i} has {other!r} after {one!r}. Sort the rows by "
-                "time, or leave `times` out."
-            )
-    return times
-
-
-def check_order(times: list[Any] | None, last: Any) -> None:
-    """Refuse times of another kind than the last one before them, or before it."""
-    if times is None or last is None:
-        return
-    if isinstance(times[0], str) != isinstance(last, str):
-        raise ValueError(
-            f"`times` must be of one kind; got {times[0]!r} after {last!r}. Pass times as before."
-        )
-    if times[0] < last:
-        raise ValueError(
-            f"`times` must not go back; got {times[0]!r} after {last!r}. Pass rows in the order of "
-            "time, each once."
-        )
-
-
-def check_classes(classes: list[Any]) -> LabelArray:
-    """Distinct labels, at least two."""
-    labels = np.array(classes)
-    if labels.ndim != 1 or len(labels) < 2 or len(np.unique(labels)) < len(labels):
-        raise ValueError(
-            f"`classes` must be at least two distinct labels; got {classes!r:.80}. Pass the label "
+            f"`classes` must be at least two distinct labels; got {show(labels)}. Pass the label "
             "of each column of the probabilities."
         )
+    # A state can contain what keys can be.
+    check_keys("classes", labels)
     return labels
-
-
-def check_groups(given: bool, earlier: bool | None) -> None:
-    """Refuse groups where there were none, or none where there were."""
-    if earlier is not None and earlier != given:
-        raise ValueError(
-            f"`groups` must be given always or never; earlier rows came "
-            f"{'with' if earlier else 'without'} them. Start another monitor, or pass them as "
-            "before."
-        )

@@ -23,17 +23,30 @@ from dircal.tables._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
 from dircal.tables._eager import eager_frame
+from dircal.tables._keys import (
+    check_keys,
+    find_key,
+    key_type,
+    known_groups,
+    split_groups,
+    unique_keys,
+)
+from dircal.tables._label_types import (
+    as_label_array,
+    as_plain,
+    check_classes,
+    is_missing,
+    plain_labels_advice,
+    show,
+)
 from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
 from dircal.tables._labels import (
     as_labels,
-    as_plain,
     class_indices,
     observed_classes,
-    plain_labels_advice,
 )
 from dircal.tables._limits import LIMITS, TableLimits
 from dircal.tables._loaded import LoadedRows, parse_whole_numbers
@@ -83,14 +96,17 @@ __all__ = [
     "TextFile",
     "Wording",
     "as_array",
+    "as_label_array",
     "as_labels",
     "as_plain",
     "category_order",
     "changed",
+    "check_classes",
     "check_confidence",
     "check_distribution",
     "check_fit",
     "check_integer",
+    "check_keys",
     "check_number",
     "check_option",
     "check_predictions",
@@ -109,6 +125,10 @@ __all__ = [
     "classes_of_columns",
     "eager_frame",
     "find_columns",
+    "find_key",
+    "is_missing",
+    "key_type",
+    "known_groups",
     "label_text",
     "like_labels",
     "list_names",
@@ -124,6 +144,8 @@ __all__ = [
     "scan",
     "scan_files",
     "show",
+    "split_groups",
     "unchanged",
+    "unique_keys",
     "warn_of_order",
 ]

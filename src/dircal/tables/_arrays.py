@@ -16,7 +16,6 @@ from dircal.tables._columns import (
     MEASURING,
     Arguments,
     classes_of_columns,
-    show,
 )
 from dircal.tables._conversion import (
     NamedScores,
@@ -26,6 +25,7 @@ from dircal.tables._conversion import (
     refuse_sparse,
 )
 from dircal.tables._eager import eager_frame
+from dircal.tables._label_types import show
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
 from dircal.tables._lazy import refuse_lazy

@@ -8,8 +8,7 @@ import numpy as np
 
 from dircal._suggestions import did_you_mean
 from dircal._typing import LabelArray
-from dircal.tables._columns import show
-from dircal.tables._conversion import as_label_array
+from dircal.tables._label_types import as_label_array, show
 from dircal.tables._names import (
     find_columns,
     label_text,
@@ -272,8 +271,8 @@ class TableColumns:
         if missing:
             raise ValueError(
                 f"{self.words.scores} {pattern!r}: there is no column for the label "
-                f"{missing[0]!r}. {self.listed()} Name the columns one by one, and {self.words.classes} in their "
-                "order."
+                f"{missing[0]!r}. {self.listed()} Name the columns one by one, and "
+                f"{self.words.classes} in their order."
             )
         for position in stems.values():
             self.position(self.names[position], self.words.scores)

@@ -1,13 +1,11 @@
 """Which column of the scores belongs to which label: decided here and nowhere else."""
 
-from collections.abc import Callable, Iterable, Mapping, Set, Sized
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dircal._typing import LabelArray
-from dircal.tables._conversion import as_label_array
+from dircal.tables._label_types import check_classes, show
 from dircal.tables._names import (
     like_labels,
     match_exactly,
@@ -21,7 +19,6 @@ __all__ = [
     "Arguments",
     "classes_of_columns",
     "refuse_riddles",
-    "show",
 ]
 
 
@@ -96,18 +93,7 @@ def classes_of_columns(
 def _given_classes(
     observed: LabelArray, classes: Iterable[Any], n_columns: int, arguments: Arguments
 ) -> LabelArray:
-    ordered = isinstance(classes, Sized) and isinstance(classes, Iterable)
-    if not ordered or isinstance(classes, str | Set | Mapping):
-        raise ValueError(
-            f"`classes` must be a list or an array; got a {type(classes).__name__}. "
-            "Pass the label of each column, in the order of the columns."
-        )
-    given = as_label_array(list(classes))
-    if given.ndim != 1 or len(np.unique(given)) != len(given):
-        raise ValueError(
-            f"`classes` must be distinct labels; got {show(given)}. "
-            "Pass the label of each column once."
-        )
+    given = check_classes(classes)
     if len(given) != n_columns:
         raise ValueError(
             f"`classes` has {len(given)} labels {show(given)}, but `{arguments.scores}` has "
@@ -166,9 +152,3 @@ def _labels_by_name(
     if matched is None:
         refuse_riddles(names, observed, arguments)
     return matched
-
-
-def show(labels: LabelArray) -> str:
-    """A few labels, for a message."""
-    shown = [repr(label) for label in labels[:6].tolist()]
-    return "[" + ", ".join([*shown, "..."] if len(labels) > 6 else shown) + "]"

@@ -13,7 +13,6 @@ from dircal._typing import LabelArray
 __all__ = [
     "NamedScores",
     "as_array",
-    "as_label_array",
     "category_order",
     "refuse_masked",
     "refuse_sparse",
@@ -119,19 +118,6 @@ def _kind_of(value: Any) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".")
-
-
-def as_label_array(labels: Any, name: str = "array") -> npt.NDArray[Any]:
-    """The same for labels, of which a text is what it holds, whatever its class prints.
-
-    Of a list NumPy would take what members of an enumeration print, cut to the length of what they
-    hold.
-    """
-    if isinstance(labels, list | tuple) and any(
-        isinstance(label, str) and type(label) not in (str, np.str_) for label in labels
-    ):
-        labels = [str.__str__(label) if isinstance(label, str) else label for label in labels]
-    return as_array(labels, name)
 
 
 def category_order(labels: Any) -> LabelArray | None:

@@ -1,7 +1,5 @@
 """Labels as users have them, and the indices of their classes."""
 
-import datetime as dt
-from enum import Enum
 from itertools import repeat
 from typing import Any, NoReturn
 
@@ -11,15 +9,13 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._conversion import as_array, as_label_array, refuse_masked
+from dircal.tables._conversion import as_array, refuse_masked
+from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_label_types
 
 __all__ = [
-    "SEVERAL_LABELS",
     "as_labels",
-    "as_plain",
     "class_indices",
     "observed_classes",
-    "plain_labels_advice",
     "refuse_swapped",
 ]
 
@@ -36,7 +32,7 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"Pass the true label of each row of `{arguments.scores}`."
         )
     refuse_masked(name, y)
-    table = _as_table(y, name)
+    table = as_label_array(y, name)
     if table.ndim == 2 and table.shape[1] > 1:
         _refuse_table(table, arguments)
     if table.dtype.kind == "c":
@@ -50,19 +46,13 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"`{name}` has {len(labels)} labels, but `{arguments.scores}` has {n_samples} rows. "
             "Pass one label for each row."
         )
-    if labels.dtype.kind == "f":
-        if not np.isfinite(labels).all():
-            raise ValueError(f"`{name}` holds NaN or infinity. Remove the rows without a label.")
-        if (labels != np.floor(labels)).any():
-            raise ValueError(
-                f"`{name}` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
-                "(Unknown label type: continuous.) Pass classes, not measurements; if these are "
-                f"the scores, `{arguments.scores}` and `{name}` are swapped."
-            )
-    if labels.dtype.kind in "mM" and np.isnat(labels).any():
-        raise ValueError(f"`{name}` holds NaT. Remove the rows without a label.")
-    if labels.dtype.kind == "O":
-        _check_objects(labels, name)
+    labels = check_label_types(labels, name, "Remove the rows without a label.")
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        raise ValueError(
+            f"`{name}` must hold labels; got {labels[labels != np.floor(labels)][0]!r}. "
+            "(Unknown label type: continuous.) Pass classes, not measurements; if these are "
+            f"the scores, `{arguments.scores}` and `{name}` are swapped."
+        )
     return labels
 
 
@@ -93,23 +83,6 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def _as_table(y: ArrayLike, name: str) -> npt.NDArray[Any]:
-    try:
-        return as_label_array(y, name)
-    except ValueError as error:  # lists of lists of different lengths
-        if not isinstance(y, list | tuple):
-            raise
-        raise ValueError(
-            f"`{name}` must be one label for each row: {error}. {SEVERAL_LABELS}"
-        ) from error
-
-
-SEVERAL_LABELS = (
-    "Rows with several labels (multilabel) are several problems of two classes: calibrate each "
-    "label by itself, for example with BetaCalibrator and the column of its probabilities."
-)
-
-
 def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
     """Labels in several columns: one-hot, several for each row, or no labels at all."""
     name = arguments.labels
@@ -129,43 +102,6 @@ def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
         f"`{name}` must be one label for each row; got {table.shape[1]} columns. {fix} "
         f"(y should be a 1d array, got an array of shape {table.shape} instead.)"
     )
-
-
-def _check_objects(labels: LabelArray, name: str) -> None:
-    """Refuse missing labels and labels that cannot be put in order."""
-    values = labels.tolist()
-    # Of many rows there are few types and few labels, and sets of them are made without a loop.
-    types = set(map(type, values))
-    if any(issubclass(one, list | set | frozenset | np.ndarray) for one in types):
-        raise ValueError(f"`{name}` must be one label for each row. {SEVERAL_LABELS}")
-    try:
-        distinct = set(values)
-    except TypeError:  # they need no hash, only an order
-        distinct = values
-    if not all(map(_equals_itself, distinct)):
-        missing = next(value for value in values if not _equals_itself(value))
-        raise ValueError(f"`{name}` holds {missing!r}. Remove the rows without a label.")
-    kinds = sorted({one.__name__ for one in types})
-    if len(kinds) > 1:
-        raise ValueError(
-            f"`{name}` must hold labels of one type; got {' and '.join(kinds)}. "
-            "(Unknown label type: mixed.) Convert them, for example to strings."
-        )
-    try:
-        _ = labels[0] < labels[0]
-    except TypeError:
-        advice = plain_labels_advice(type(labels[0]))
-        raise ValueError(
-            f"`{name}` holds labels of the type {kinds[0]}, which have no order. {advice}"
-        ) from None
-
-
-def _equals_itself(value: object) -> bool:
-    """Whether a label can be one: None, NaN and pandas' NA and NaT cannot."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        return False
 
 
 def observed_classes(labels: LabelArray) -> LabelArray:
@@ -210,35 +146,3 @@ def _span(labels: LabelArray) -> tuple[int, int | None]:
     low, high = int(labels.min()), int(labels.max())
     in_reach = high - low < _TABLE and high < np.iinfo(np.int64).max
     return low, high - low + 1 if in_reach else None
-
-
-def as_plain(label: Any) -> Any:
-    """A text, number or truth value as exactly that, whatever class it has made of it.
-
-    A class of one's own may write itself as it likes, as members of an enumeration do. Anything
-    else stays what it is.
-    """
-    if isinstance(label, bool | np.bool_):
-        return bool(label)
-    if isinstance(label, str):
-        return str.__str__(label)
-    if isinstance(label, int):
-        return int.__int__(label)
-    if isinstance(label, np.integer):
-        return int(label)
-    if isinstance(label, float):
-        return float.__float__(label)
-    return float(label) if isinstance(label, np.floating) else label
-
-
-def plain_labels_advice(kind: type) -> str:
-    """How to make labels of this type such that every program and every file can hold."""
-    if issubclass(kind, Enum):
-        how = "the names of its members, [label.name for label in y]"
-    elif issubclass(kind, dt.date | np.datetime64):
-        how = "np.asarray(y, dtype='datetime64[s]'), or on texts, [str(label) for label in y]"
-    elif issubclass(kind, bytes):
-        how = "texts, [label.decode() for label in y]"
-    else:
-        how = "texts, [str(label) for label in y]"
-    return f"Fit on {how}."

@@ -3,7 +3,8 @@
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.tables._columns import FITTING, refuse_riddles, show
+from dircal.tables._columns import FITTING, refuse_riddles
+from dircal.tables._label_types import show
 from dircal.tables._names import match_exactly, match_names
 from dircal.tables._two_classes import match_one
 

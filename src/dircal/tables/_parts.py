@@ -10,8 +10,9 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.tables._arrays import WorstSum, as_matrix, worst_row_sum
-from dircal.tables._columns import Arguments, classes_of_columns, show
+from dircal.tables._columns import Arguments, classes_of_columns
 from dircal.tables._conversion import category_order
+from dircal.tables._label_types import as_label_array
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes
 from dircal.tables._two_classes import classes_of_two, two_columns
@@ -162,15 +163,10 @@ def agree(
 
 def common_labels(parts: Sequence[LabelArray], arguments: Arguments) -> LabelArray:
     """The distinct labels of all parts, sorted."""
-    # Arrays of texts and of numbers would become one of texts without a word.
-    numbers = [part for part in parts if part.dtype.kind in "fiub"]
-    others = [part for part in parts if part.dtype.kind not in "fiub"]
-    if numbers and others:
-        raise ValueError(
-            f"`{arguments.labels}` must hold labels of one type; got {show(numbers[0])} in one "
-            f"part and {show(others[0])} in another. Convert them, for example to strings."
-        )
-    joined = np.concatenate(parts)
+    if len({part.dtype.kind for part in parts}) == 1:
+        joined = np.concatenate(parts)
+    else:
+        joined = as_label_array([label for part in parts for label in part], arguments.labels)
     return observed_classes(as_labels(joined, len(joined), arguments))
 
 

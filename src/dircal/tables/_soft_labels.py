@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.exceptions import RowSumWarning, warn
-from dircal.tables._columns import Arguments, classes_of_columns, refuse_riddles, show
-from dircal.tables._conversion import as_array, as_label_array, refuse_masked, refuse_sparse
+from dircal.tables._columns import Arguments, classes_of_columns, refuse_riddles
+from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
 from dircal.tables._eager import eager_frame
-from dircal.tables._labels import SEVERAL_LABELS
+from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
 from dircal.tables._names import match_names
 from dircal.tables._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
 from dircal.tables._two_classes import classes_of_two
@@ -73,7 +73,7 @@ class SoftLabels:
             column_classes = classes_of_columns(observed, classes, names, n_columns, arguments)
         own = column_classes
         if n_columns == 1:
-            own = observed if classes is None else as_label_array(list(classes))
+            own = observed if classes is None else check_classes(classes)
         order = np.argsort(self._by_name(own, arguments))
         if (order == np.arange(k)).all():
             return self, column_classes

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.tables._columns import FITTING, classes_of_columns, show
+from dircal.tables._columns import FITTING, classes_of_columns
 from dircal.tables._conversion import NamedScores, as_array, refuse_masked, refuse_sparse
+from dircal.tables._label_types import show
 from dircal.tables._names import label_text
 
 __all__ = ["BINARY", "as_column", "classes_of_two", "match_one", "two_columns"]
