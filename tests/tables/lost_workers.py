@@ -17,9 +17,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from dircal import VectorScaling, distributed
+from dircal import VectorScaling, scan
 from dircal._core.data import parts
-from dircal.distributed import _dask
+from dircal.tables import _dask_parts
 from distributed import Client, LocalCluster
 
 CASES = [(1, "fold"), (2, "fold"), (1, "between")]
@@ -49,7 +49,7 @@ class Slowly:
 
 def disturbed_fit(client, frame, n_workers, when):
     """Fit with workers killed at the sixth fold; return the fit and the number of folds."""
-    folds, fold = [], _dask._DaskParts.fold
+    folds, fold = [], _dask_parts._DaskParts.fold
 
     def disturbed(self, function):
         folds.append(function)
@@ -59,11 +59,11 @@ def disturbed_fit(client, frame, n_workers, when):
             threading.Timer(0.02, kill, (client, n_workers)).start()
         return fold(self, Slowly(function) if len(folds) == 6 else function)
 
-    _dask._DaskParts.fold = disturbed
+    _dask_parts._DaskParts.fold = disturbed
     try:
-        fitted = distributed.fit(VectorScaling(), frame, weight="w", client=client)
+        fitted = VectorScaling().fit(scan(frame, label="y", weight="w", client=client))
     finally:
-        _dask._DaskParts.fold = fold
+        _dask_parts._DaskParts.fold = fold
     return fitted, len(folds)
 
 
@@ -78,7 +78,7 @@ def main(path):
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        whole = distributed.fit(VectorScaling(), lazy, weight="w", client=client)
+        whole = VectorScaling().fit(scan(lazy, label="y", weight="w", client=client))
         for n_workers, when in CASES:
             client.wait_for_workers(2, timeout=600)
             fitted, n_folds = disturbed_fit(client, lazy, n_workers, when)

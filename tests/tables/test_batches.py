@@ -1,6 +1,7 @@
 """Parquet files, folders and patterns."""
 
-import narwhals.stable.v2 as nw
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -22,9 +23,7 @@ def folder(frame, cut, tmp_path_factory):
     return path
 
 
-def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch, in_parts):
-    from dircal.distributed import _local
-
+def test_files_folders_patterns_and_datasets(folder, frame, in_parts):
     whole = VectorScaling().fit(frame[NAMES], frame["y"], frame["w"])
     given = [
         folder,
@@ -32,24 +31,22 @@ def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch, in_part
         [folder / "part-0.parquet", folder / "part-1.parquet", folder / "later"],
         ds.dataset(folder),
     ]
-    for cache in (None, 0):
-        if cache is not None:
-            monkeypatch.setattr(_local, "_CACHE_BYTES", cache)
+    for describe in (scan, in_parts):
         for one in given:
-            fitted = VectorScaling().fit(in_parts(one, weight="w"))
+            fitted = VectorScaling().fit(describe(one, label="y", weight="w"))
             # Files may come in another order, where the subsample to start from is another.
             assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
 def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts):
     from dircal._core.data import parts
-    from dircal.distributed import _local
+    from dircal.tables import _local_parts
 
     monkeypatch.setattr(parts, "_FEWEST_BYTES", 2**14)
     found = []
     for n_threads in (1, 3):
-        monkeypatch.setattr(_local, "_MOST_THREADS", n_threads)
-        monkeypatch.setattr(_local.os, "cpu_count", lambda: 8)
+        monkeypatch.setattr(_local_parts, "_MOST_THREADS", n_threads)
+        monkeypatch.setattr(_local_parts.os, "cpu_count", lambda: 8)
         found.append(VectorScaling().fit(in_parts(folder, weight="w")).coef_)
     assert_array_equal(*found)
 
@@ -58,12 +55,12 @@ def test_a_bad_row_is_named_with_its_file(frame, tmp_path, in_parts):
     table = frame.drop(columns="w").copy()
     table.loc[4321, "cat"] = -1.0
     table.to_parquet(tmp_path / "scores.parquet", row_group_size=1000)
-    with pytest.raises(ValueError, match=r"row 4321 of '.*scores.parquet', column 2 is -1"):
+    with pytest.raises(ValueError, match=r"row 4321 of '.*scores.parquet', column 'cat' is -1"):
         VectorScaling().fit(in_parts(tmp_path, scores=NAMES))
 
 
 def test_files_that_are_none(folder, tmp_path, in_parts):
-    with pytest.raises(FileNotFoundError, match="names no Parquet file"):
+    with pytest.raises(FileNotFoundError, match="contains no files of predictions"):
         VectorScaling().fit(in_parts(tmp_path / "*.parquet"))
     with pytest.raises(FileNotFoundError):
         VectorScaling().fit(in_parts(tmp_path / "absent.parquet"))
@@ -72,11 +69,23 @@ def test_files_that_are_none(folder, tmp_path, in_parts):
         VectorScaling().fit(in_parts(tmp_path))
 
 
-def test_files_with_other_columns(folder, frame, tmp_path, in_parts):
-    frame.to_parquet(tmp_path / "a.parquet")
-    frame.drop(columns="dog").to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"b.parquet' has no column called 'dog'"):
-        VectorScaling().fit(in_parts(tmp_path, weight="w", scores=NAMES))
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_with_other_columns(ending, frame, tmp_path, in_parts):
+    for name, part in (("a", frame), ("b", frame.drop(columns="dog")), ("c", frame.assign(more=1))):
+        if ending == "csv":
+            part[:100].to_csv(tmp_path / f"{name}.csv", index=False)
+        else:
+            part.to_parquet(tmp_path / f"{name}.parquet")
+    for describe in (scan, in_parts):
+        for scores in (None, NAMES):
+            table = describe(tmp_path, label="y", weight="w", scores=scores)
+            with pytest.raises(ValueError, match=rf"b.{ending}' has no column called 'dog'. Its c"):
+                VectorScaling().fit(table)
+    (tmp_path / f"b.{ending}").unlink()
+    VectorScaling().fit(scan(tmp_path, label="y", weight="w"))
+
+
+def test_frames_with_other_columns(frame, in_parts):
     frames = [frame, frame.drop(columns="dog")]
     with pytest.raises(ValueError, match=r"^part 1 has no column called 'dog'. Its columns: 'ant'"):
         VectorScaling().fit(in_parts(frames, weight="w", scores=NAMES))
@@ -94,21 +103,19 @@ def test_a_file_that_is_damaged_inside_is_named(frame, tmp_path, in_parts):
         VectorScaling().fit(in_parts(tmp_path, weight="w", scores=NAMES))
 
 
-def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch, in_parts):
-    from dircal.distributed import _local, _open
-
-    monkeypatch.setattr(_local, "_CACHE_BYTES", 0)
+def test_a_file_that_changes_between_passes_is_reported(frame, tmp_path, in_parts):
     path = tmp_path / "scores.parquet"
     frame.to_parquet(path)
-    agree = _open.agree
+    passes = []
 
-    def shortened(*args):
-        frame[:50].to_parquet(path)
-        return agree(*args)
+    def shorten(n_rows):
+        if not passes:
+            frame[:50].to_parquet(path)
+        passes.append(n_rows)
 
-    monkeypatch.setattr(_open, "agree", shortened)
+    table = replace(in_parts(path, weight="w", scores=NAMES), on_rows=shorten)
     with pytest.raises(ValueError, match="has changed since it was checked: it had 20,000 rows"):
-        VectorScaling().fit(in_parts(path, weight="w", scores=NAMES))
+        VectorScaling().fit(table)
 
 
 @pytest.mark.parametrize(
@@ -125,5 +132,5 @@ def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch, in_parts):
     ids=["text", "dictionary", "chunks", "missing", "missing in a dictionary", "number", "numbers"],
 )
 def test_columns_of_arrow_become_those_of_numpy(column):
-    frame = nw.from_native(pa.table({"y": column}), eager_only=True)
-    assert plain_column(frame["y"]).tolist() == column.to_pylist()
+    rows = frame_rows(pa.table({"y": column}), (), ("y",), "the table", "row {}".format)
+    assert rows.others["y"].tolist() == column.to_pylist()

@@ -1,4 +1,4 @@
-"""Lazy calibration of Dask frames."""
+"""Calibrated tables: lazy columns of Dask frames, and files."""
 
 import dask.dataframe as dd
 import numpy as np
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from dircal import TemperatureScaling, distributed
+from dircal import TemperatureScaling, scan
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -24,7 +24,7 @@ def lazy(frame):
 
 
 def test_index_and_other_columns_stay_and_nothing_is_computed(fitted, lazy, frame):
-    calibrated = distributed.apply(fitted, lazy)
+    calibrated = fitted.predict_proba(scan(lazy)).to_dask()
     assert isinstance(calibrated, dd.DataFrame)
     assert list(calibrated.columns) == ["w", *NAMES, "y"]
     assert calibrated.divisions == lazy.divisions
@@ -37,7 +37,8 @@ def test_index_and_other_columns_stay_and_nothing_is_computed(fitted, lazy, fram
 
 def test_a_prefix_keeps_the_scores_and_columns_may_be_named(fitted, lazy, frame):
     turned = lazy.rename(columns=dict(zip(NAMES, "wxyz", strict=True)) | {"w": "weight", "y": "l"})
-    calibrated = distributed.apply(fitted, turned, columns=["w", "x", "y", "z"], prefix="p_")
+    table = scan(turned, scores=["w", "x", "y", "z"])
+    calibrated = fitted.predict_proba(table).to_dask(prefix="p_")
     computed = calibrated.compute(scheduler="synchronous")
     assert list(computed.columns)[-4:] == ["p_w", "p_x", "p_y", "p_z"]
     assert_array_equal(computed["w"], frame["ant"].iloc[:100])
@@ -46,17 +47,19 @@ def test_a_prefix_keeps_the_scores_and_columns_may_be_named(fitted, lazy, frame)
 
 def test_an_empty_partition(fitted, lazy):
     empty = lazy[lazy["w"] > 5.0]
-    computed = distributed.apply(fitted, empty).compute(scheduler="synchronous")
+    computed = fitted.predict_proba(scan(empty)).to_dask().compute(scheduler="synchronous")
     assert len(computed) == 0
     assert list(computed.columns) == ["w", *NAMES, "y"]
 
 
-def test_what_cannot_be_applied(fitted, lazy, frame):
-    with pytest.raises(ValueError, match="`frame` must be a Dask DataFrame"):
-        distributed.apply(fitted, frame)
-    with pytest.raises(ValueError, match="lacks columns that the calibrator reads"):
-        distributed.apply(fitted, lazy[["ant", "bee"]])
-    with pytest.raises(ValueError, match="`columns` must name 4 columns"):
-        distributed.apply(fitted, lazy, columns=["ant"])
-    with pytest.raises(ValueError, match="`prefix` is 'p', but the frame has a column 'pant'"):
-        distributed.apply(fitted, lazy.assign(pant=1.0), prefix="p")
+def test_tables_that_do_not_fit_a_map(fitted, lazy, frame, tmp_path):
+    with pytest.raises(ValueError, match="the table is not a Dask DataFrame. Call `write`"):
+        fitted.predict_proba(scan(frame)).to_dask()
+    with pytest.raises(ValueError, match="the table is not one file"):
+        fitted.predict_proba(scan(lazy)).write(tmp_path / "out.csv")
+    with pytest.raises(ValueError, match="the table lacks columns that the map reads: 'ant'"):
+        fitted.predict_proba(scan(lazy[["ant", "bee"]])).to_dask()
+    with pytest.raises(ValueError, match="1 columns are chosen, but the map reads 4"):
+        fitted.predict_proba(scan(lazy, scores=["ant"])).to_dask()
+    with pytest.raises(ValueError, match="the table has a column called 'pant' already"):
+        fitted.predict_proba(scan(lazy.assign(pant=1.0))).to_dask(prefix="p")

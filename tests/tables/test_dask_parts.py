@@ -21,9 +21,10 @@ from dircal import (
     PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
+    evaluate,
     scan,
 )
-from dircal.distributed import _dask
+from dircal.tables import _dask_parts
 from distributed import Client
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -64,8 +65,8 @@ def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, clien
 
 
 def test_a_cluster_and_this_process_agree_to_the_last_digit(
-    frame, cut, client, small_bundles, tmp_path
-, in_parts):
+    frame, cut, client, small_bundles, tmp_path, in_parts
+):
     table = frame.drop(columns="w")
     many = dd.from_pandas(table, npartitions=64, sort=False)
     for i, part in enumerate(cut(table, 64)):
@@ -73,9 +74,9 @@ def test_a_cluster_and_this_process_agree_to_the_last_digit(
     here = [many.get_partition(i).compute(scheduler="synchronous") for i in range(64)]
     calibrator = DirichletCalibrator()
     on_cluster = clone(calibrator).fit(in_parts(many, client=client))
-    in_parts = clone(calibrator).fit(in_parts(here))
+    from_frames = clone(calibrator).fit(in_parts(here))
     without_client = clone(calibrator).fit(in_parts(many))
-    assert_array_equal(on_cluster.coef_, in_parts.coef_)
+    assert_array_equal(on_cluster.coef_, from_frames.coef_)
     assert_array_equal(on_cluster.coef_, without_client.coef_)
     files = clone(calibrator).fit(in_parts(tmp_path, client=client))
     assert_array_equal(files.coef_, clone(calibrator).fit(in_parts(tmp_path)).coef_)
@@ -99,13 +100,13 @@ def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles,
 def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles, in_parts):
     """No more than a few matrices of p x p come back; rows do not, but for the subsample."""
     sizes = []
-    add = _dask.add_up_tree
+    add = _dask_parts.add_up_tree
 
     def note(results):
         sizes.append(max(len(pickle.dumps(one)) for one in results))
         return add(results)
 
-    monkeypatch.setattr(_dask, "add_up_tree", note)
+    monkeypatch.setattr(_dask_parts, "add_up_tree", note)
     fitted = DirichletCalibrator(clip=1e-6).fit(in_parts(lazy, weight="w", client=client))
     n_parameters = fitted.coef_.size + fitted.intercept_.size
     looks = sorted(sizes)[:-2]
@@ -132,14 +133,14 @@ def test_a_bad_row_is_named_with_its_partition(frame, client, in_parts):
     table = frame.drop(columns="w").copy()
     table.loc[10_003, "bee"] = np.nan
     lazy = dd.from_pandas(table, npartitions=4, sort=False)
-    with pytest.raises(ValueError, match="row 3 of partition 2, column 1 is nan"):
+    with pytest.raises(ValueError, match="row 3 of partition 2, column 'bee' is nan"):
         TemperatureScaling().fit(in_parts(lazy, client=client))
 
 
 def test_measures_and_lazy_calibration(frame, lazy, client, in_parts):
     fitted = VectorScaling().fit(in_parts(lazy, weight="w", scores=NAMES, client=client))
-    calibrated = distributed.apply(fitted, lazy)
-    options = {"weight": "w", "columns": NAMES, "client": client}
-    found = distributed.evaluate(calibrated, **options)
-    same = distributed.evaluate(lazy, calibrator=fitted, **options)
+    calibrated = fitted.predict_proba(scan(lazy, scores=NAMES)).to_dask()
+    options = {"label": "y", "weight": "w", "scores": NAMES, "client": client}
+    found = evaluate(scan(calibrated, **options))
+    same = evaluate(scan(lazy, **options), calibrator=fitted)
     assert found.measures == pytest.approx(same.measures, abs=1e-12)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dircal import DirichletCalibrator, distributed
+from dircal import DirichletCalibrator
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "large_data.md"
 
 
-def test_a_worker_that_is_killed_leaves_the_map_as_it_was(tmp_path, cut):
+def test_a_worker_that_is_killed_leaves_the_map_as_it_was(tmp_path, cut, in_parts):
     [example] = re.findall(r"```python\n(import os\n.*?)```", PAGE.read_text(), re.DOTALL)
     script = tmp_path / "example.py"
     script.write_text(example)
@@ -31,6 +31,6 @@ def test_a_worker_that_is_killed_leaves_the_map_as_it_was(tmp_path, cut):
     assert process.returncode == 0
     parts = runpy.run_path(str(script))
     table = parts["make_scores"](200_000)
-    whole = distributed.fit(DirichletCalibrator(), cut(table, 16), columns=parts["CLASSES"])
+    whole = DirichletCalibrator().fit(in_parts(cut(table, 16), scores=parts["CLASSES"]))
     assert found == ["map:", whole.coef_.tobytes().hex()]
     assert np.isfinite(whole.coef_).all()

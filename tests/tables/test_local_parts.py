@@ -114,23 +114,22 @@ def test_empty_parts_one_row_and_a_class_in_one_part_only(frame, cut, in_parts):
     table = frame.sort_values("y", kind="stable")
     parts = [table[:0], table[:1], table[1:1], *cut(table[1:], 6), table[:0]]
     whole = DirichletCalibrator().fit(table[NAMES], table["y"])
-    assert_same_map(
-        whole, DirichletCalibrator().fit(in_parts(parts, scores=NAMES)), table[NAMES]
-    )
+    assert_same_map(whole, DirichletCalibrator().fit(in_parts(parts, scores=NAMES)), table[NAMES])
 
 
-def test_columns_in_any_order_go_by_name(frame, cut, in_parts):
+@pytest.mark.parametrize("scores", [None, ["dog", "ant", "cat", "bee"]])
+def test_columns_in_any_order_go_by_name(scores, frame, cut, in_parts):
     turned = frame[["y", "dog", "ant", "cat", "bee"]]
-    fitted = VectorScaling().fit(in_parts(cut(turned, 4)))
-    assert_array_equal(fitted.column_classes_, ["dog", "ant", "cat", "bee"])
+    fitted = VectorScaling().fit(in_parts(cut(turned, 4), scores=scores))
+    assert_array_equal(fitted.column_classes_, NAMES if scores is None else scores)
     assert_same_map(VectorScaling().fit(frame[NAMES], frame["y"]), fitted, frame[NAMES])
 
 
-def test_an_order_that_is_wrong_is_told(frame, cut, in_parts):
+def test_an_order_that_is_wrong_is_reported(frame, cut, in_parts):
     named = dict(zip(NAMES, "abcd", strict=True))
     table = frame.rename(columns=named)[["b", "a", "c", "d", "y"]]
     with pytest.warns(ColumnOrderWarning, match="classes="):
-        TemperatureScaling().fit(in_parts(cut(table, 4)))
+        TemperatureScaling().fit(in_parts(cut(table, 4), scores=["b", "a", "c", "d"]))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
@@ -150,10 +149,10 @@ def bad(frame, row, column, value):
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
-        ("bee", np.nan, r"`X` must be finite; row 3 of part 2, column 1 is nan"),
-        ("bee", -0.5, r"`X` must not be negative; row 3 of part 2, column 1 is -0.5"),
-        ("bee", 3.0, r"`X` must have rows that sum to one; row 3 of part 2 sums to"),
-        ("y", None, r"`y` holds .*\(In part 2\.\)"),
+        ("bee", np.nan, r"`the table` must be finite; row 3 of part 2, column 'bee' is nan"),
+        ("bee", -0.5, r"`the table` must not be negative; row 3 of part 2, column 'bee' is -0.5"),
+        ("bee", 3.0, r"`the table` must have rows that sum to one; row 3 of part 2 sums to"),
+        ("y", None, r"row 3 of part 2, column 'y' is empty. .* `skip_unlabelled=True`"),
     ],
 )
 def test_a_bad_row_is_named_with_its_part(column, value, told, frame, cut, in_parts):
@@ -162,29 +161,31 @@ def test_a_bad_row_is_named_with_its_part(column, value, told, frame, cut, in_pa
         TemperatureScaling().fit(in_parts(cut(table, 4)))
 
 
-def test_the_first_bad_part_is_told(frame, cut, in_parts):
+def test_the_first_bad_part_is_reported(frame, cut, in_parts):
     table = bad(bad(frame.assign(w=1), 15_000, "ant", np.nan).assign(w=1), 7, "cat", np.nan)
-    with pytest.raises(ValueError, match="row 7 of part 0, column 2 is nan"):
+    with pytest.raises(ValueError, match="row 7 of part 0, column 'cat' is nan"):
         TemperatureScaling().fit(in_parts(cut(table, 8)))
 
 
 def test_a_masked_label_is_named_with_its_part(frame, cut, in_parts):
     logits = np.log(frame[NAMES])
     logits.loc[5001, frame["y"][5001]] = -np.inf
-    with pytest.raises(ValueError, match="for row 1 of part 1, where `X` masks"):
+    with pytest.raises(ValueError, match="for row 1 of part 1, where `the table` masks"):
         VectorScaling(input_scale="logit").fit(in_parts(cut(logits.assign(y=frame["y"]), 4)))
 
 
 def test_weights_that_cannot_be(frame, cut, in_parts):
     table = frame.copy()
     table.loc[5002, "w"] = -1.0
-    with pytest.raises(ValueError, match="row 2 of part 1 has weight -1"):
+    with pytest.raises(
+        ValueError, match="`w` must be finite and not negative; row 2 of part 1 has weight -1"
+    ):
         TemperatureScaling().fit(in_parts(cut(table, 4), weight="w"))
     with pytest.raises(ValueError, match="zero for every row"):
         TemperatureScaling().fit(in_parts(cut(frame.assign(w=0.0), 4), weight="w"))
 
 
-def test_rows_that_are_renormalised_are_told_once(frame, cut, in_parts):
+def test_rows_that_are_renormalised_are_reported_once(frame, cut, in_parts):
     table = frame.drop(columns="w")
     table[NAMES] *= 1.003
     with pytest.warns(RowSumWarning, match=r"row \d+ of part \d sums to 1.003") as told:
@@ -195,16 +196,16 @@ def test_rows_that_are_renormalised_are_told_once(frame, cut, in_parts):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"label": "truth"}, "`label` is 'truth', but the table has no column of that name"),
-        ({"columns": [*NAMES, "y"]}, "`columns` has 'y', which `label` names as well"),
-        ({"columns": NAMES, "weight": "dog"}, "`columns` has 'dog', which `weight` names as well"),
-        ({"weight": "y"}, "`weight` has 'y', which `label` names as well"),
-        ({"columns": [*NAMES, "ant"]}, "`columns` has 'ant', twice"),
-        ({"weight": "v"}, "`weight` is 'v'"),
-        ({"columns": ["ant", "owl"]}, "`columns` is 'owl'"),
-        ({"columns": "ant"}, "`columns` must be a list of names"),
-        ({"columns": []}, "`columns` must name the columns with the scores"),
-        ({"columns": ["ant", "bee"]}, "must have rows that sum to one"),
+        ({"label": "truth"}, "`label`: the table has no column called 'truth'. Its columns: 'ant'"),
+        ({"scores": [*NAMES, "y"]}, "`scores` names the column 'y', which `label` names as well"),
+        ({"scores": NAMES, "weight": "dog"}, "names the column 'dog', which `weight` names as"),
+        ({"weight": "y"}, "`weight` names the column 'y', which `label` names as well"),
+        ({"scores": [*NAMES, "ant"]}, "`scores` names the column 'ant' twice"),
+        ({"weight": "v"}, "`weight`: the table has no column called 'v'"),
+        ({"scores": ["ant", "owl"]}, "`scores`: the table has no column called 'owl'"),
+        ({"scores": "ant"}, "`scores` must be a list of names or a pattern with a star; got 'ant'"),
+        ({"scores": []}, "`scores` must name the columns with the scores"),
+        ({"scores": ["ant", "bee"]}, "must have rows that sum to one"),
     ],
 )
 def test_columns_that_cannot_be(options, told, frame, cut, in_parts):
@@ -216,13 +217,17 @@ def test_labels_of_two_kinds_and_no_rows(frame, in_parts):
     table = frame.drop(columns="w")
     with pytest.raises(ValueError, match="labels of one type"):
         TemperatureScaling().fit(in_parts([table, table.assign(y=1)]))
-    with pytest.raises(ValueError, match=r"none of its 2 part\(s\) has a row"):
+    with pytest.raises(
+        ValueError, match="the table has no rows. Pass predictions with their labels"
+    ):
         TemperatureScaling().fit(in_parts([table[:0], table[:0]]))
 
 
 @pytest.mark.parametrize("given", [7, [], [1, 2], None])
 def test_what_is_no_table(given, in_parts):
-    with pytest.raises(ValueError, match="`frame` must be a Dask DataFrame, the path"):
+    with pytest.raises(
+        ValueError, match="`source` must be the path of a file, a folder or a pattern, a data frame"
+    ):
         TemperatureScaling().fit(in_parts(given))
 
 

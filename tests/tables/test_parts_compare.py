@@ -1,16 +1,15 @@
 """A comparison on parts is the one on one array with the same folds."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 
-from dircal import AutoCalibrator, CalibratorCV, TemperatureScaling, compare, distributed
+from dircal import AutoCalibrator, CalibratorCV, TemperatureScaling, compare
 from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
-from dircal.distributed import Selection, check_rows
 from dircal.inference import _trial
-from dircal.tables import FITTING, check_fit
+from dircal.tables import FITTING, TableLimits, check_fit
 
 NAMES = ["ant", "bee", "cat", "dog"]
 TRIED = {"one": "temperature", "each": "platt"}
@@ -49,9 +48,9 @@ def assert_same(found, whole):
 
 
 @pytest.mark.parametrize("n_parts", [1, 7])
-def test_it_is_that_of_one_array(n_parts, some, cut, pairs):
+def test_it_is_that_of_one_array(n_parts, some, cut, pairs, in_parts):
     options = {"measures": WITHOUT_SEARCH, "n_resamples": 100, "random_state": 0}
-    found = distributed.compare(TRIED, cut(some, n_parts), cv=3, **options)
+    found = compare(TRIED, in_parts(cut(some, n_parts)), cv=3, **options)
     whole = compare(TRIED, some[NAMES], some["y"], cv=pairs(len(some), 3, range(3)), **options)
     assert_same(found, whole)
     assert found.n_scored == len(some)
@@ -59,11 +58,13 @@ def test_it_is_that_of_one_array(n_parts, some, cut, pairs):
     assert {row.source for row in found} == {"draws"}
 
 
-def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(some, cut, pairs, monkeypatch):
+def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(
+    some, cut, pairs, monkeypatch, in_parts
+):
     monkeypatch.setattr(_trial, "ALL_FOLDS_UP_TO", 1500)
     monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
     options = {"measures": WITHOUT_SEARCH, "n_resamples": 100, "random_state": 0}
-    found = distributed.compare(TRIED, cut(some, 4), **options)
+    found = compare(TRIED, in_parts(cut(some, 4)), **options)
     whole = compare(TRIED, some[NAMES], some["y"], cv=pairs(len(some), 5, [0]), **options)
     assert_same(found, whole)
     assert found.n_scored == whole.n_scored == 300
@@ -71,24 +72,24 @@ def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(some, cut, pa
     assert "With 300 rows the intervals come from moments of sums over rows: log_loss, " in repr(
         found
     )
-    all_folds = distributed.compare(TRIED, cut(some, 4), cv=5, **options)
+    all_folds = compare(TRIED, in_parts(cut(some, 4)), cv=5, **options)
     assert all_folds.n_scored == len(some)
 
 
-def test_on_a_cluster(client, some, pairs):
+def test_on_a_cluster(client, some, pairs, in_parts):
     import dask.dataframe as dd
 
     lazy = dd.from_pandas(some, npartitions=5, sort=False)
     options = {"measures": ["log_loss", "classwise_ece"], "n_resamples": 100, "random_state": 0}
-    found = distributed.compare(["vector"], lazy, cv=2, client=client, **options)
+    found = compare(["vector"], in_parts(lazy, client=client), cv=2, **options)
     whole = compare(["vector"], some[NAMES], some["y"], cv=pairs(len(some), 2, range(2)), **options)
     assert_same(found, whole)
 
 
-def test_what_deals_rows_itself_is_refused(some, cut):
+def test_what_deals_rows_itself_is_refused(some, cut, in_parts):
     for calibrator in (CalibratorCV(TemperatureScaling(), {}), AutoCalibrator(cv=2)):
         with pytest.raises(ValueError, match=r"`calibrators\['own'\]` must be fitted by sums"):
-            distributed.compare({"own": calibrator}, cut(some, 2))
+            compare({"own": calibrator}, in_parts(cut(some, 2)))
 
 
 @pytest.mark.parametrize(
@@ -96,25 +97,33 @@ def test_what_deals_rows_itself_is_refused(some, cut):
     [
         ({"cv": 1}, "`cv` must be"),
         ({"cv": "all"}, "`cv` must be"),
-        ({"label": "z"}, "`label` is 'z', but the table has no column"),
         ({"n_resamples": 5}, "`n_resamples` must be"),
         ({"measures": "log_loss"}, "`measures` must be a list"),
     ],
 )
-def test_bad_arguments(options, message, some):
+def test_bad_arguments(options, message, some, in_parts):
     with pytest.raises(ValueError, match=message):
-        distributed.compare(["temperature"], [some], **options)
+        compare(["temperature"], in_parts([some]), **options)
 
 
-def test_one_row_cannot_be_fitted_and_scored(some):
-    with pytest.raises(ValueError, match="`frame` has only one row"):
-        distributed.compare(["temperature"], [some[:1]], classes=NAMES)
+def test_one_row_cannot_be_fitted_and_scored(some, in_parts):
+    with pytest.raises(ValueError, match="the table has only one row"):
+        compare(["temperature"], in_parts([some[:1]], scores=NAMES), classes=NAMES)
 
 
-def test_fits_of_a_fold_begin_from_the_rows_that_an_array_would_pick(frame, cut):
+def test_weighted_rows_are_refused(frame, cut, in_parts):
+    table = in_parts(cut(frame[:100], 2), weight="w")
+    with pytest.raises(ValueError, match="`X` is a table with weights, 'w'"):
+        compare(["temperature"], table)
+    with pytest.raises(ValueError, match="`X` is a table with weights, 'w'"):
+        compare(["temperature"], replace(table, limits=TableLimits()))
+
+
+def test_fits_of_a_fold_begin_from_the_rows_that_an_array_would_pick(frame, cut, in_parts):
     folds = RowFolds(10)
-    rows = check_rows(Selection(cut(frame, 7), "y", None, NAMES), None, "probability", FITTING)
-    whole = check_fit(frame[NAMES], frame["y"], None, classes=None, input_scale="probability")
+    options = {"classes": None, "input_scale": "probability", "arguments": FITTING}
+    rows = check_fit(in_parts(cut(frame, 7), scores=NAMES), None, None, **options)
+    whole = check_fit(frame[NAMES], frame["y"], None, **options)
     left = np.flatnonzero(folds.of_rows(np.arange(len(frame))) != 3)
     found = rows.left_for_fit(folds, 3).source(np.transpose).subsample()
     expected = whole.take(left).source(np.transpose).subsample()

@@ -8,13 +8,13 @@ from dircal import (
     VectorScaling,
     calibration_test,
     confidence_interval,
-    distributed,
+    evaluate,
     metrics,
     score_test,
 )
 from dircal._core.stats import moments
-from dircal.distributed._local import _LocalParts
 from dircal.metrics import RECORDS, Table, measures_in
+from dircal.tables._local_parts import _LocalParts
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -49,42 +49,42 @@ def some(frame):
 
 
 @pytest.mark.parametrize("n_parts", [1, 7, 64])
-def test_intervals_and_tests_are_those_of_the_functions(n_parts, some, cut):
+def test_intervals_and_tests_are_those_of_the_functions(n_parts, some, cut, in_parts):
     parts = cut(some.drop(columns="w"), n_parts)
-    found = distributed.evaluate(parts, n_resamples=100, random_state=3)
+    found = evaluate(in_parts(parts), n_resamples=100, random_state=3)
     assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
     assert found.tests["classwise_ece"].source == "draws"
 
 
 @pytest.mark.parametrize("n_parts", [1, 7])
-def test_moments_are_those_of_one_array(n_parts, some, cut, monkeypatch):
+def test_moments_are_those_of_one_array(n_parts, some, cut, monkeypatch, in_parts):
     monkeypatch.setattr(moments, "_FEWEST_ROWS", 5000)
     # Few rows are asked how cells depend on each other: the same ones in any parts.
     monkeypatch.setattr(moments, "_PAIRS", 2e4)
     parts = cut(some.drop(columns="w"), n_parts)
-    found = distributed.evaluate(parts, n_resamples=100, random_state=3)
+    found = evaluate(in_parts(parts), n_resamples=100, random_state=3)
     assert {one.source for one in found.intervals.values()} == {"moments"}
     assert found.tests["classwise_ece"].source == "moments"
     assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
 
 
-def test_intervals_on_a_cluster_are_those_of_one_array(client, some):
+def test_intervals_on_a_cluster_are_those_of_one_array(client, some, in_parts):
     import dask.dataframe as dd
 
     frame = dd.from_pandas(some.drop(columns="w"), npartitions=7, sort=False)
-    found = distributed.evaluate(frame, n_resamples=100, random_state=3, client=client)
+    found = evaluate(in_parts(frame, client=client), n_resamples=100, random_state=3)
     assert_that_of_the_functions(found, some["y"], some[NAMES], 100)
     assert found.n_rows == len(some)
 
 
-def test_intervals_of_a_calibrator(some, cut):
+def test_intervals_of_a_calibrator(some, cut, in_parts):
     fitted = VectorScaling().fit(some[NAMES], some["y"])
     parts = cut(some.drop(columns="w"), 7)
-    found = distributed.evaluate(parts, calibrator=fitted, n_resamples=100, random_state=3)
+    found = evaluate(in_parts(parts), calibrator=fitted, n_resamples=100, random_state=3)
     assert_that_of_the_functions(found, some["y"], fitted.predict_proba(some[NAMES]), 100)
 
 
-def test_measures_and_bins_take_one_pass(some, cut, monkeypatch):
+def test_measures_and_bins_take_one_pass(some, cut, monkeypatch, in_parts):
     passes, fold = [], _LocalParts.fold
 
     def counted(self, function):
@@ -92,7 +92,7 @@ def test_measures_and_bins_take_one_pass(some, cut, monkeypatch):
         return fold(self, function)
 
     monkeypatch.setattr(_LocalParts, "fold", counted)
-    found = distributed.evaluate(cut(some, 7), columns=NAMES)
+    found = evaluate(in_parts(cut(some, 7), scores=NAMES))
     # One look at the order of the columns, and one pass.
     assert len(passes) == 2
     assert [*found.measures] == [one.name for one in measures_in(Table.EVALUATION)]
@@ -101,38 +101,38 @@ def test_measures_and_bins_take_one_pass(some, cut, monkeypatch):
     assert (found.intervals, found.tests, found.score_test) == ({}, {}, None)
 
 
-def test_numbers_of_other_types_are_measured_as_in_one_array(some, cut):
+def test_numbers_of_other_types_are_measured_as_in_one_array(some, cut, in_parts):
     short = some.astype(dict.fromkeys(NAMES, np.float32))
     short[NAMES] = (short[NAMES] * 15).round() / np.float32(15)
     short[NAMES[0]] = 1 - short[NAMES[1:]].sum(axis=1)
     short = short[(short[NAMES] >= 0).all(axis=1)]
-    found = distributed.evaluate(cut(short, 7), columns=NAMES)
+    found = evaluate(in_parts(cut(short, 7), scores=NAMES))
     for name, value in found.measures.items():
         whole = getattr(metrics, name)(short["y"], short[NAMES])
         assert value == pytest.approx(whole, rel=1e-12), name
 
 
-def test_a_seed_may_be_any_integer_or_a_generator(some, cut):
+def test_a_seed_may_be_any_integer_or_a_generator(some, cut, in_parts):
     parts = cut(some[:500].drop(columns="w"), 2)
     low = [
-        distributed.evaluate(parts, n_resamples=100, random_state=seed).intervals["log_loss"].low
+        evaluate(in_parts(parts), n_resamples=100, random_state=seed).intervals["log_loss"].low
         for seed in (3, np.int64(3), np.random.default_rng(3), np.random.default_rng(3))
     ]
     assert low[0] == low[1]
     assert low[2] == low[3]
 
 
-def test_weighted_rows_have_no_intervals(frame):
-    with pytest.raises(ValueError, match="`n_resamples` is 100, but `weight` is 'w'"):
-        distributed.evaluate([frame], weight="w", columns=NAMES, n_resamples=100)
+def test_weighted_rows_have_no_intervals(frame, in_parts):
+    with pytest.raises(ValueError, match="`n_resamples` is 100, but the rows are weighted"):
+        evaluate(in_parts([frame], weight="w", scores=NAMES), n_resamples=100)
     with pytest.raises(ValueError, match="`n_resamples` must be"):
-        distributed.evaluate([frame], columns=NAMES, n_resamples=5)
+        evaluate(in_parts([frame], scores=NAMES), n_resamples=5)
 
 
 @pytest.mark.parametrize("n_parts", [1, 5])
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_measures_are_those_of_the_functions(n_parts, weight, frame, cut):
-    found = distributed.evaluate(cut(frame, n_parts), weight=weight, columns=NAMES)
+def test_measures_are_those_of_the_functions(n_parts, weight, frame, cut, in_parts):
+    found = evaluate(in_parts(cut(frame, n_parts), weight=weight, scores=NAMES))
     weights = None if weight is None else frame[weight]
     for name, value in found.measures.items():
         whole = getattr(metrics, name)(frame["y"], frame[NAMES], sample_weight=weights)
@@ -141,19 +141,19 @@ def test_measures_are_those_of_the_functions(n_parts, weight, frame, cut):
     assert found.classes.tolist() == NAMES
 
 
-def test_logits_and_a_calibrator(frame, cut):
+def test_logits_and_a_calibrator(frame, cut, in_parts):
     logits = np.log(frame[NAMES])
     fitted = VectorScaling(input_scale="logit").fit(logits, frame["y"])
     parts = cut(logits.assign(y=frame["y"]), 3)
-    before = distributed.evaluate(parts, input_scale="logit")
-    after = distributed.evaluate(parts, calibrator=fitted)
+    before = evaluate(in_parts(parts), input_scale="logit")
+    after = evaluate(in_parts(parts), calibrator=fitted)
     expected = metrics.log_loss(frame["y"], frame[NAMES])
     assert before.measures["log_loss"] == pytest.approx(expected, rel=1e-9)
     expected = metrics.log_loss(frame["y"], fitted.predict_proba(logits))
     assert after.measures["log_loss"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_one_column_with_its_calibrator_and_parts_without_weight():
+def test_one_column_with_its_calibrator_and_parts_without_weight(in_parts):
     rng = np.random.default_rng(0)
     q = rng.random(500)
     import pandas as pd
@@ -161,14 +161,14 @@ def test_one_column_with_its_calibrator_and_parts_without_weight():
     table = pd.DataFrame({"q": q, "y": (rng.random(500) < q).astype(int), "w": 1.0})
     table.loc[:99, "w"] = 0.0
     fitted = BetaCalibrator().fit(table[["q"]], table["y"])
-    found = distributed.evaluate(
-        [table[:50], table[50:]], columns=["q"], weight="w", calibrator=fitted
+    found = evaluate(
+        in_parts([table[:50], table[50:]], scores=["q"], weight="w"), calibrator=fitted
     )
     rows = table[100:]
     expected = metrics.brier_score(rows["y"], fitted.predict_proba(rows[["q"]]))
     assert found.measures["brier_score"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_an_option_that_is_not_one(frame):
+def test_an_option_that_is_not_one(frame, in_parts):
     with pytest.raises(ValueError, match="`input_scale` must be one of"):
-        distributed.evaluate([frame], input_scale="odds")
+        evaluate(in_parts([frame]), input_scale="odds")

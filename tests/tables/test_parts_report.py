@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dircal import Report, TemperatureScaling, VectorScaling, distributed
+from dircal import Report, TemperatureScaling, VectorScaling
 from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
 from dircal.inference import _trial
@@ -47,9 +47,9 @@ def assert_same(found, whole, where=""):
 
 
 @pytest.mark.parametrize("n_parts", [1, 6])
-def test_it_is_that_of_one_array(n_parts, some, cut):
+def test_it_is_that_of_one_array(n_parts, some, cut, in_parts):
     options = {"n_resamples": 100, "calibrators": TRIED, "title": "Animals"}
-    found = distributed.report(cut(some, n_parts), columns=NAMES, cv=3, **options)
+    found = Report.from_predictions(in_parts(cut(some, n_parts), scores=NAMES), cv=3, **options)
     pairs = folds_of(len(some), 3, range(3))
     whole = Report.from_predictions(some["y"], some[NAMES], cv=pairs, **options)
     assert_same(found.to_dict(), whole.to_dict())
@@ -57,16 +57,19 @@ def test_it_is_that_of_one_array(n_parts, some, cut):
     assert data.n_parts == n_parts
     assert settings.cv == "3 folds, dealt by the numbers of the rows"
     assert settings.sources == ""
-    assert "distributed.report(\n    frame,\n    label='y',\n    columns=[" in settings.code
-    assert "calibrator = distributed.fit(VectorScaling(), frame, label='y', " in settings.code
+    assert "table = scan(..., label='y', scores=['ant', 'bee', 'cat', 'dog'])" in settings.code
+    assert "report = Report.from_predictions(\n    table,\n" in settings.code
+    assert "calibrator = VectorScaling().fit(table)" in settings.code
     page = found.to_html()
     assert "The rows were read in parts." in page
     assert "fitted on all rows" in page
 
 
-def test_weights_and_rows_without_any(some, cut):
+def test_weights_and_rows_without_any(some, cut, in_parts):
     options = {"n_resamples": 100, "calibrators": TRIED}
-    found = distributed.report(cut(some, 3), columns=NAMES, weight="w", cv=2, **options)
+    found = Report.from_predictions(
+        in_parts(cut(some, 3), scores=NAMES, weight="w"), cv=2, **options
+    )
     used = np.flatnonzero(some["w"])
     pairs = [tuple(np.intersect1d(one, used) for one in pair) for pair in folds_of(1003, 2, (0, 1))]
     weights = {"sample_weight": some["w"]}
@@ -81,11 +84,11 @@ def test_weights_and_rows_without_any(some, cut):
     assert_same(found, whole)
 
 
-def test_one_fold_of_very_many_rows_is_scored(some, cut, monkeypatch):
+def test_one_fold_of_very_many_rows_is_scored(some, cut, monkeypatch, in_parts):
     monkeypatch.setattr(_trial, "ALL_FOLDS_UP_TO", 1000)
     monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
     options = {"n_resamples": 100, "calibrators": VectorScaling()}
-    found = distributed.report(cut(some, 4), columns=NAMES, **options)
+    found = Report.from_predictions(in_parts(cut(some, 4), scores=NAMES), **options)
     fitting, scoring = folds_of(len(some), 5, [0])[0]
     whole = Report.from_predictions(
         some["y"], some[NAMES], cv=[(fitting, scoring)], **options
@@ -110,43 +113,42 @@ def test_one_fold_of_very_many_rows_is_scored(some, cut, monkeypatch):
     assert "fitted on the rows that are not scored" in page
 
 
-def test_fitted_calibrators_score_all_rows(some, cut):
+def test_fitted_calibrators_score_all_rows(some, cut, in_parts):
     fitted = VectorScaling().fit(some[NAMES], some["y"])
     options = {"n_resamples": 100, "calibrators": fitted}
-    found = distributed.report(cut(some, 3), columns=NAMES, **options)
+    found = Report.from_predictions(in_parts(cut(some, 3), scores=NAMES), **options)
     whole = Report.from_predictions(some["y"], some[NAMES], **options)
     assert_same(found.to_dict(), whole.to_dict())
 
 
-def test_on_a_cluster_and_from_files(client, some, tmp_path):
+def test_on_a_cluster_and_from_files(client, some, tmp_path, in_parts):
     import dask.dataframe as dd
 
-    options = {"columns": NAMES, "calibrators": TRIED, "n_resamples": 100, "cv": 2}
+    options = {"calibrators": TRIED, "n_resamples": 100, "cv": 2}
     for i, part in enumerate(np.array_split(np.arange(len(some)), 3)):
         some.iloc[part].to_parquet(tmp_path / f"part-{i}.parquet")
-    from_files = distributed.report(tmp_path, **options)
+    from_files = Report.from_predictions(in_parts(tmp_path, scores=NAMES), **options)
     lazy = dd.from_pandas(some, npartitions=3, sort=False)
-    on_workers = distributed.report(lazy, client=client, **options)
+    on_workers = Report.from_predictions(in_parts(lazy, client=client, scores=NAMES), **options)
     assert_same(on_workers.to_dict(), from_files.to_dict())
 
 
-def test_of_more_rows_some_are_looked_at(some, cut, monkeypatch):
+def test_of_more_rows_some_are_looked_at(some, cut, monkeypatch, in_parts):
     twice = some.iloc[np.repeat(np.arange(400), 2)].reset_index(drop=True)
-    options = {"columns": NAMES, "calibrators": TRIED, "n_resamples": 100, "cv": 2}
-    exact = distributed.report(cut(twice, 2), **options).summary
+    options = {"calibrators": TRIED, "n_resamples": 100, "cv": 2}
+    exact = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert exact.data.n_copies == 400
     monkeypatch.setattr(_copies, "_MOST_ROWS", 100)
     monkeypatch.setattr(_examples, "_ASKED", 100)
-    rough = distributed.report(cut(twice, 2), **options).summary
+    rough = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert rough.data.n_copies == pytest.approx(400, rel=0.4)
     assert rough.changes.examples[:-1] == exact.changes.examples[:-1]
 
 
-def test_a_watcher_is_told_every_step(some, cut):
+def test_a_watcher_is_told_every_step(some, cut, in_parts):
     told = []
-    distributed.report(
-        cut(some, 2),
-        columns=NAMES,
+    Report.from_predictions(
+        in_parts(cut(some, 2), scores=NAMES),
         calibrators=TRIED,
         cv=2,
         n_resamples=100,
@@ -156,20 +158,22 @@ def test_a_watcher_is_told_every_step(some, cut):
     assert {what for what, _, _ in told} >= {"calibrating with one", "measuring", "testing"}
 
 
-def test_fingerprints_change_with_any_row(some, cut):
-    options = {"columns": NAMES, "calibrators": TRIED, "n_resamples": 100, "cv": 2}
-    first = distributed.report(cut(some[:600], 2), **options).summary.data
+def test_fingerprints_change_with_any_row(some, cut, in_parts):
+    options = {"calibrators": TRIED, "n_resamples": 100, "cv": 2}
+    first = Report.from_predictions(
+        in_parts(cut(some[:600], 2), scores=NAMES), **options
+    ).summary.data
     moved = some[:600].copy()
     moved.iloc[[0, 1], :5] = moved.iloc[[1, 0], :5].to_numpy()
-    second = distributed.report(cut(moved, 2), **options).summary.data
+    second = Report.from_predictions(in_parts(cut(moved, 2), scores=NAMES), **options).summary.data
     assert first.sha256_scores != second.sha256_scores
     assert dataclasses.replace(first, sha256_labels="", sha256_scores="") == dataclasses.replace(
         second, sha256_labels="", sha256_scores=""
     )
 
 
-def test_errors_name_the_part(some, cut):
+def test_errors_name_the_part(some, cut, in_parts):
     broken = some.copy()
     broken.loc[800, "ant"] = -1.0
     with pytest.raises(ValueError, match=r"row \d+ of part 1"):
-        distributed.report(cut(broken, 2), columns=NAMES)
+        Report.from_predictions(in_parts(cut(broken, 2), scores=NAMES))

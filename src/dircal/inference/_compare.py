@@ -21,7 +21,7 @@ from dircal.inference._chosen_measure import (
 from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._drawn_sums import Drawn
 from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
-from dircal.inference._soft_rows import once_each, rows_once_each
+from dircal.inference._soft_rows import rows_once_each
 from dircal.inference._trial import AbstractTrial, make_trial
 from dircal.metrics import Predictions, Table
 from dircal.selection import check_cv
@@ -125,6 +125,11 @@ def compare(
     if not isinstance(calibrators, Mapping | str) and isinstance(calibrators, Iterable):
         calibrators = list(calibrators)
     named = check_calibrators(calibrators)
+    if isinstance(X, ScoreTable) and X.weight is not None:
+        raise ValueError(
+            f"`X` is a table with weights, {X.weight!r}: intervals and tests are not available "
+            "for weighted rows. Leave `weight` out of `scan`."
+        )
     scale = next(iter(named.values())).input_scale
     labels_of_columns = agree_on_classes(named, classes)
     with pass_progress("Reading", X) as (X, passes):
@@ -136,12 +141,11 @@ def compare(
         named = check_calibrators(calibrators, len(data.classes))
         # Rejected before the fits, if at all.
         rows_once_each(data, "y")
-        trial = make_trial(data, cv)
+        trial = make_trial(data, cv, each_once=True)
         passes.begin("Cross-fitting")
         with Progress("Cross-fitting", trial.n_fits * (1 + len(named)), "fits") as progress:
             advance = progress.advance if data.is_in_memory else ignore
             predictions, fit_warnings = compare_in_trial(trial, named, advance)
-        predictions = {name: once_each(one) for name, one in predictions.items()}
         passes.begin("Measuring")
         table = tuple(tabulate_measures(wanted, predictions, level, n_resamples, rng))
     probabilities = {}

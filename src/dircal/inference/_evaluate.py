@@ -14,10 +14,10 @@ from dircal.inference._chosen_measure import check_drawing
 from dircal.inference._confidence_interval import ConfidenceInterval
 from dircal.inference._findings import find_all
 from dircal.inference._score_test import ScoreTest
-from dircal.inference._soft_rows import once_each
+from dircal.inference._soft_rows import rows_once_each
 from dircal.inference._sources import tell_sources
 from dircal.inference._trial import make_trial
-from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth
+from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
 from dircal.selection import check_calibrator
 from dircal.tables import (
     MEASURING,
@@ -227,10 +227,14 @@ def evaluate(
             order_is_known=is_known,
         )
         passes.expect(data.shape[0])
-        trial = make_trial(data, None, is_fitted=True)
-        predictions = trial.with_map(calibrator) if is_known else trial.as_they_are(input_scale)
-        if not is_weighted:
-            predictions = once_each(predictions)
+        if n_resamples is not None:
+            data = rows_once_each(data, "y_true")
+        if is_known:
+            predictions = make_trial(data, None, is_fitted=True).with_map(calibrator)
+        elif input_scale == "probability":
+            predictions = Predictions.of_checked(data)
+        else:
+            predictions = make_trial(data, None, is_fitted=True).as_they_are(input_scale)
         found = find_all(predictions, level=level, n_resamples=n_resamples, seed=seed)
     return Evaluation(
         found.n_samples,

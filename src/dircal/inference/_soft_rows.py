@@ -1,11 +1,7 @@
 """Rows with soft labels where rows are drawn: each counts once, however many annotators it has."""
 
-from dataclasses import replace
-
-import numpy as np
-
 from dircal.metrics import Predictions
-from dircal.tables import LabelledScores, refuse_soft_labels
+from dircal.tables import AbstractLabelledRows, LabelledScores, refuse_soft_labels
 
 __all__ = ["once_each", "refuse_soft", "rows_once_each"]
 
@@ -15,26 +11,28 @@ def once_each(predictions: Predictions) -> Predictions:
     data = predictions.given
     if data is None or data.sample_weight is None:
         return predictions
-    return Predictions.of_checked(rows_once_each(data, "y_true"))
+    rows = rows_once_each(data, "y_true")
+    assert isinstance(rows, LabelledScores)
+    return Predictions.of_checked(rows)
 
 
-def rows_once_each(data: LabelledScores, name: str) -> LabelledScores:
-    """The same of rows whose labels are called ``name``.
+def rows_once_each(data: AbstractLabelledRows, name: str) -> AbstractLabelledRows:
+    """Return every row once, or raise unless all have equally many annotators.
 
-    The annotators of a row share its probabilities: they are not drawn by themselves.
+    The labels are called ``name`` in the message. The annotators of a row share its probabilities:
+    they are not drawn separately.
     """
-    if data.sample_weight is None:
+    found = data.weight_range()
+    if found is None:
         return data
-    used = np.flatnonzero(data.sample_weight)
-    weight = data.sample_weight[used]
-    least, most = float(weight.min()), float(weight.max())
+    least, most = found
     if least < most:
         raise ValueError(
             f"`{name}` has rows with {least:g} to {most:g} annotators. Rows are drawn here, each "
             "with all of its annotators, and count alike. Pass probabilities, "
             f"`{name} / {name}.sum(axis=1, keepdims=True)`, of the rows that have any."
         )
-    return replace(data.take(used), sample_weight=None)
+    return data.unweighted()
 
 
 def refuse_soft(predictions: Predictions) -> None:

@@ -108,6 +108,7 @@ class ArrayTrial(AbstractTrial):
     splits: list[Split]
     scored: npt.NDArray[np.intp]
     used: npt.NDArray[np.intp]
+    each_once: bool = False
 
     @property
     def n_fits(self) -> int:
@@ -130,7 +131,8 @@ class ArrayTrial(AbstractTrial):
 
     @cached_property
     def _scored_data(self) -> LabelledScores:
-        return self.data.take(self.scored)
+        scored = self.data.take(self.scored)
+        return scored.unweighted() if self.each_once else scored
 
     @cached_property
     def _checked(self) -> Predictions:
@@ -168,16 +170,20 @@ class PartsTrial(AbstractTrial):
     data: PartitionedScores
     n_folds: int
     scored: tuple[int, ...]
+    each_once: bool = False
     _held_out: list[PartitionedScores] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        folds = [self.data]
+        data = self.data.unweighted() if self.each_once else self.data
+        folds = [data]
         if self.n_folds > 1:
-            folds = self.data.held_out(RowFolds(self.n_folds), self.scored)
+            folds = data.held_out(RowFolds(self.n_folds), self.scored)
         object.__setattr__(self, "_held_out", folds)
 
     @classmethod
-    def deal(cls, data: PartitionedScores, cv: int | None) -> "PartsTrial":
+    def deal(
+        cls, data: PartitionedScores, cv: int | None, *, each_once: bool = False
+    ) -> "PartsTrial":
         """So many folds; None stands for five, of which one is scored where rows are very many."""
         if cv is not None:
             check_integer("cv", cv, at_least=2)
@@ -187,7 +193,7 @@ class PartsTrial(AbstractTrial):
                 "the table has only one row, which cannot be both fitted and scored. Pass more rows."
             )
         alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
-        return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)))
+        return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)), each_once)
 
     @classmethod
     def of_fitted(cls, data: PartitionedScores) -> "PartsTrial":
@@ -263,17 +269,22 @@ class PartsTrial(AbstractTrial):
 
 
 def make_trial(
-    data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False
+    data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False, each_once: bool = False
 ) -> ArrayTrial | PartsTrial:
     """Split rows into folds; with calibrators that are all fitted, score all of them.
 
     ``cv`` None stands for five folds, of which one is scored if a table in parts has many rows.
+    With ``each_once`` every scored row counts as one.
     """
     if isinstance(data, PartitionedScores):
-        return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, cv)
+        return (
+            PartsTrial.of_fitted(data)
+            if is_fitted
+            else PartsTrial.deal(data, cv, each_once=each_once)
+        )
     assert isinstance(data, LabelledScores)
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
         return ArrayTrial(data, [], used, used)
     splits = make_splits(_FOLDS if cv is None else cv, data.labels, used, deal_within_classes)
-    return ArrayTrial(data, splits, scored_rows(splits), used)
+    return ArrayTrial(data, splits, scored_rows(splits), used, each_once)

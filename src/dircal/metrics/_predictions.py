@@ -13,7 +13,7 @@ from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._rows import AbstractRows, MeanOf
-from dircal.tables import LabelledScores, check_predictions, refuse_soft_labels, show
+from dircal.tables import AbstractLabelledRows, LabelledScores, check_predictions, refuse_soft_labels, show
 
 __all__ = ["Predictions", "ReadProbabilities"]
 
@@ -35,12 +35,15 @@ class Predictions(AbstractRows[Block]):
         Type of the probabilities as they were given.
     given : LabelledScores or None
         The rows as arrays, where they are in memory or mapped from a file.
+    are_soft : bool
+        Whether rows may have several labels, each with its probability.
     """
 
     source: AbstractChunkSource
     classes: LabelArray
     dtype: np.dtype[Any]
     given: LabelledScores | None = None
+    are_soft: bool = False
 
     @classmethod
     def check(
@@ -60,11 +63,13 @@ class Predictions(AbstractRows[Block]):
         return cls.of_checked(data)
 
     @classmethod
-    def of_checked(cls, data: LabelledScores) -> Self:
-        """Probabilities that have passed the door."""
-        dtype = data.matrix.dtype
-        source = data.source(ReadProbabilities.of(data.column_classes, dtype))
-        return cls(replace(source, cache_bytes=0), data.classes, dtype, data)
+    def of_checked(cls, data: AbstractLabelledRows) -> Self:
+        """Make predictions of checked probabilities."""
+        source = data.source(ReadProbabilities.of(data.column_classes, data.dtype))
+        given = data if isinstance(data, LabelledScores) else None
+        if isinstance(source, ArraySource):
+            source = replace(source, cache_bytes=0)
+        return cls(source, data.classes, data.dtype, given, data.has_soft_labels)
 
     def with_probabilities(self, proba: FloatArray) -> Self:
         """Other probabilities (n, k) of the same rows, as a map gives them: columns are sorted."""
@@ -111,7 +116,7 @@ class Predictions(AbstractRows[Block]):
     @property
     def has_soft_labels(self) -> bool:
         """Whether rows may have several labels, each with its probability."""
-        return self.given is not None and self.given.targets is not None
+        return self.are_soft
 
     @property
     def sample_weight(self) -> FloatArray | None:

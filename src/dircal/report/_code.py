@@ -8,6 +8,7 @@ from dircal import calibrators, selection
 from dircal.report._candidates import Candidate
 from dircal.report._summary import Method
 from dircal.report._task import Request, Task
+from dircal.tables import ScoreTable
 
 __all__ = ["write_code"]
 
@@ -21,19 +22,18 @@ def write_code(task: Task, chosen: Method) -> str:
         "title": request.title,
         "source": request.source,
     }
-    call, maker = "Report.from_predictions(", "Report"
     first = ["    y_true,", "    y_prob,"]
     rows, weights = "y_true and y_prob are the rows", []
+    names_of_scan: set[str] = set()
+    table_code: list[str] = []
     if request.sample_weight is not None:
         weights = ["    sample_weight=sample_weight,"]
     if table is not None:
-        call, maker, rows = "distributed.report(", "distributed", "frame is the table"
-        columns = None if table.columns is None else [*table.columns]
-        named = {"label": table.label, "weight": table.weight, "columns": columns}
-        first = ["    frame,", *_arguments(named)]
+        rows, first, names_of_scan = "table has the rows", ["    table,"], {"scan"}
+        table_code = [f"table = scan(..., {_table_arguments(table)})"]
     code = {one.name: one.code for one in candidates}
-    names = {maker, *re.findall(r"\w+", " ".join(code.values()))}
-    known = {maker, *calibrators.__all__, *selection.__all__}
+    names = {"Report", *names_of_scan, *re.findall(r"\w+", " ".join(code.values()))}
+    known = {"Report", "scan", *calibrators.__all__, *selection.__all__}
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
@@ -44,7 +44,8 @@ def write_code(task: Task, chosen: Method) -> str:
         *(["from dircal.decide import CostTable"] if request.costs is not None else []),
         "",
         f"# {rows} with the fingerprint above.",
-        f"report = {call}",
+        *table_code,
+        "report = Report.from_predictions(",
         *first,
         "    calibrators={",
         *(f"        {name!r}: {code}" for name, code in described.items()),
@@ -97,6 +98,20 @@ def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
     if table is None:
         also = "" if task.request.sample_weight is None else ", sample_weight"
         return f"calibrator = {code}.fit(y_prob, y_true{also})"
-    named = {"label": table.label, "weight": table.weight, "columns": table.columns}
-    given = [f"{key}={value!r}" for key, value in named.items() if value is not None]
-    return f"calibrator = distributed.fit({', '.join([code, 'frame', *given])})"
+    return f"calibrator = {code}.fit(table)"
+
+
+def _table_arguments(table: ScoreTable) -> str:
+    """Return the arguments of `scan` that choose columns and rows."""
+    scores = (
+        table.scores if table.scores is None or isinstance(table.scores, str) else [*table.scores]
+    )
+    given = {
+        "label": table.label,
+        "label_columns": table.label_columns,
+        "scores": scores,
+        "classes": None if table.classes is None else [*table.classes],
+        "weight": table.weight,
+        "skip_unlabelled": table.skip_unlabelled or None,
+    }
+    return ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)

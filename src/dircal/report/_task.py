@@ -121,14 +121,13 @@ def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
         input_scale=request.input_scale,
         arguments=REPORTING,
     )
-    return _once_each(data) if isinstance(data, LabelledScores) else data
+    return _once_each(data)
 
 
-def _once_each(data: LabelledScores) -> LabelledScores:
-    """Rows that all have as many annotators count once: intervals are of rows."""
-    weight = data.sample_weight
-    alike = data.targets is not None and weight is not None and np.ptp(weight) == 0.0
-    return replace(data, sample_weight=None) if alike else data
+def _once_each(data: AbstractLabelledRows) -> AbstractLabelledRows:
+    """Count rows with equally many annotators once: intervals are of rows."""
+    found = data.weight_range() if data.has_soft_labels else None
+    return data.unweighted() if found is not None and found[0] == found[1] else data
 
 
 def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores | None:

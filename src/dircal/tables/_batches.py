@@ -334,12 +334,6 @@ def row_groups(files: Sequence[str | os.PathLike[str]]) -> tuple[list[RowGroup],
         with arrow_errors(file):
             metadata, schema = pq.read_metadata(file), pq.read_schema(file)
         names = names or tuple(schema.names)
-        if set(schema.names) != set(names):
-            odd = sorted(set(schema.names) ^ set(names))
-            raise ValueError(
-                f"{file!r} has other columns than {str(files[0])!r}: {odd[0]!r} is in only one of "
-                "them. Pass the files of one table."
-            )
         first = 0
         for i in range(metadata.num_row_groups):
             n_rows = metadata.row_group(i).num_rows

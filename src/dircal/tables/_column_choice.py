@@ -156,7 +156,7 @@ class TableColumns:
             return self._called_like(candidates, wanted, given is not None)
         if isinstance(scores, str) and "*" in scores:
             return self._by_pattern(candidates, scores, given, labels)
-        return self._by_name_or_order(self._named(scores), given, labels)
+        return self._by_name_or_order(self.named(scores), given, labels)
 
     def of_map(
         self,
@@ -175,7 +175,7 @@ class TableColumns:
         if isinstance(scores, str) and "*" in scores:
             found = self._by_pattern(range(len(self.names)), scores, labels, labels)
         else:
-            positions = self._of_right_number(self._named(scores), labels)
+            positions = self._of_right_number(self.named(scores), labels)
             names = [self.names[i] for i in positions]
             if fitted_on is not None and sorted(names) == sorted(map(str, fitted_on)):
                 return [positions[names.index(str(name))] for name in fitted_on]
@@ -198,8 +198,8 @@ class TableColumns:
             f"{self.words.pattern}."
         )
 
-    def _named(self, scores: str | Sequence[str]) -> list[int]:
-        """Positions of columns that are named one by one."""
+    def named(self, scores: str | Sequence[str]) -> list[int]:
+        """Find columns that are named one by one."""
         positions: list[int] = []
         for name in [scores] if isinstance(scores, str) else scores:
             position = self.position(name, self.words.scores)

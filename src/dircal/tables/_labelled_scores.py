@@ -27,6 +27,7 @@ class AbstractLabelledRows(ABC):
     column_classes: LabelArray
     feature_names: LabelArray | None
     n_features: int
+    dtype: np.dtype[Any]
     is_in_memory = True
     """Whether the rows are one array, and not parts that are read in every pass."""
 
@@ -34,6 +35,19 @@ class AbstractLabelledRows(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
+
+    @property
+    @abstractmethod
+    def has_soft_labels(self) -> bool:
+        """Whether rows may have several labels, each with its probability."""
+
+    @abstractmethod
+    def weight_range(self) -> tuple[float, float] | None:
+        """Return the least and the largest positive weight, or None without weights."""
+
+    @abstractmethod
+    def unweighted(self) -> "AbstractLabelledRows":
+        """Return the rows of positive weight, without their weights."""
 
     @abstractmethod
     def undecided(self) -> "AbstractLabelledRows":
@@ -118,6 +132,29 @@ class LabelledScores(AbstractLabelledRows):
             own = (of_chosen > 0.5).astype(np.uint8)
             targets = np.column_stack([1.0 - of_chosen, of_chosen])
         return LabelledScores(pair, own, self.sample_weight, both, both, None, 2, targets=targets)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        """Type of the scores."""
+        return self.matrix.dtype
+
+    @property
+    def has_soft_labels(self) -> bool:
+        """Whether rows may have several labels, each with its probability."""
+        return self.targets is not None
+
+    def weight_range(self) -> tuple[float, float] | None:
+        """Return the least and the largest positive weight, or None without weights."""
+        if self.sample_weight is None:
+            return None
+        used = self.sample_weight[self.sample_weight > 0]
+        return (float(used.min()), float(used.max())) if len(used) else None
+
+    def unweighted(self) -> "LabelledScores":
+        """Return the rows of positive weight, without their weights."""
+        if self.sample_weight is None:
+            return self
+        return replace(self.take(np.flatnonzero(self.sample_weight)), sample_weight=None)
 
     def undecided(self) -> "LabelledScores":
         """Rows of logits in which two classes or more are not masked; all where there are none.

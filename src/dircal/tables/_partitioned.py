@@ -45,6 +45,7 @@ class PartitionedScores(AbstractLabelledRows):
     dtype: np.dtype[Any]
     is_weighted: bool
     change: _Change | None = None
+    has_soft_labels: bool = False
     is_in_memory = False
 
     @classmethod
@@ -61,12 +62,31 @@ class PartitionedScores(AbstractLabelledRows):
             agreed.n_rows,
             agreed.dtype,
             agreed.is_weighted,
+            has_soft_labels=agreed.soft is not None and not agreed.soft.are_certain,
         )
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
         return self.n_rows, len(self.column_classes)
+
+    def weight_range(self) -> tuple[float, float] | None:
+        """Return the least and the largest positive weight, or None without weights."""
+        if not self.is_weighted:
+            return None
+        found = [one for one in self.parts.fold(_weight_range) if one is not None]
+        return min(low for low, _ in found), max(high for _, high in found)
+
+    def unweighted(self) -> "PartitionedScores":
+        """Return the rows without their weights, all of which are positive."""
+        if not self.is_weighted:
+            return self
+        return replace(
+            self,
+            is_weighted=False,
+            total_weight=float(self.n_rows),
+            change=partial(_unweighted_rows, self.change),
+        )
 
     def undecided(self) -> "PartitionedScores":
         """Rows of logits in which two classes or more are not masked; all where there are none."""
@@ -145,6 +165,15 @@ class PartitionedScores(AbstractLabelledRows):
 def _weight_of(part: Part) -> float:
     weight = part.rows.sample_weight
     return float(part.rows.shape[0] if weight is None else weight.sum())
+
+
+def _weight_range(part: Part) -> list[tuple[float, float] | None]:
+    return [part.rows.weight_range()]
+
+
+def _unweighted_rows(change: _Change | None, rows: LabelledScores) -> LabelledScores:
+    rows = rows if change is None else change(rows)
+    return rows.unweighted()
 
 
 def _every(step: int, part: Part) -> list[LabelledScores] | None:

@@ -143,10 +143,10 @@ class ScoreTable:
     @cached_property
     def score_columns(self) -> tuple[list[str], LabelArray | None]:
         """Names of the columns with scores, and their labels if the names are not passed."""
-        is_listed = self.scores is not None and not isinstance(self.scores, str)
-        if is_listed and self.label_columns is None:
-            return list(self.scores), None if self.classes is None else np.asarray(self.classes)
-        return [self.columns.names[i] for i in self.found.positions], self.found.classes
+        if self.scores is None or isinstance(self.scores, str) or self.label_columns is not None:
+            return [self.columns.names[i] for i in self.found.positions], self.found.classes
+        names = [self.columns.names[i] for i in self.columns.named(self.scores)]
+        return names, None if self.classes is None else np.asarray(self.classes)
 
     def find(self, labels: LabelArray, aside: Sequence[int] = ()) -> ClassColumns:
         """Find the columns with scores, given the observed labels."""
@@ -326,13 +326,6 @@ def scan_files(
         options = options | {"scores": None}
         return _table(where, names, (ArrayBatch(found),), options, files, by_nature, words)
     texts = [replace(dialect, path=file) for file in files]
-    for text in texts[1:]:
-        if set(text.names) != set(texts[0].names):
-            odd = sorted(set(text.names) ^ set(texts[0].names))
-            raise ValueError(
-                f"{str(text.path)!r} has other columns than {str(files[0])!r}: {odd[0]!r} is in "
-                "only one of them. Pass the files of one table."
-            )
     batches = tuple(map(TextBatch, texts))
     return _table(where, texts[0].names, batches, options, files, words=words)
 
