@@ -13,7 +13,13 @@ from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._rows import AbstractRows, MeanOf
-from dircal.tables import AbstractLabelledRows, LabelledScores, check_predictions, refuse_soft_labels, show
+from dircal.tables import (
+    AbstractLabelledRows,
+    LabelledScores,
+    check_predictions,
+    refuse_soft_labels,
+    show,
+)
 
 __all__ = ["Predictions", "ReadProbabilities"]
 

@@ -9,7 +9,7 @@ come out are those of all rows at once, whatever chunks the rows came in.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +106,7 @@ class _Sums:
 def _sums_of_chunk(scale: InputScale, most_cells: int, total: float, chunk: Chunk) -> _Sums:
     # Minus zero is zero.
     scores, weight = chunk.scores[0] + 0.0, _weights(chunk, total)
-    rows = ScoreCells(scores, scores, weight, weight * (chunk.labels > 0), 0)
+    rows = ScoreCells(scores, scores, weight, weight * _events(chunk), 0)
     return _Sums(_digits if scale == "logit" else _digits_of_proba, most_cells, [rows])
 
 
@@ -114,8 +114,13 @@ def _bins_of_chunk(inner_edges: FloatArray, total: float, chunk: Chunk) -> Float
     # Of equal edges the last counts, as in the map.
     bins = np.searchsorted(inner_edges, chunk.scores[0], side="right")
     weight, n_bins = _weights(chunk, total), len(inner_edges) + 1
-    events = weight * (chunk.labels > 0)
+    events = weight * _events(chunk)
     return np.stack([np.bincount(bins, each, minlength=n_bins) for each in (weight, events)])
+
+
+def _events(chunk: Chunk) -> npt.NDArray[Any]:
+    """Probability that each row is an event: 0 or 1 unless labels are soft."""
+    return chunk.labels > 0 if chunk.targets is None else chunk.targets[1]
 
 
 def _weights(chunk: Chunk, total: float) -> FloatArray:
