@@ -94,7 +94,7 @@ class CalibratedTable:
                 f"{self.table.where} is not one file. Write its files one at a time, or call "
                 "`to_dask()` for a Dask DataFrame."
             )
-        with unchanged(*self.table.files), whole_file(path) as temporary:
+        with whole_file(path) as temporary, unchanged(*self.table.files):
             return writers[kind](_Calibration(self, prefix, suffix, mark), temporary)
 
     def to_dask(self, *, prefix: str = "", suffix: str = "") -> Any:

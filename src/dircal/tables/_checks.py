@@ -9,7 +9,7 @@ from dircal._typing import AnyFloatArray, ArrayLike, InputScale
 from dircal.exceptions import DircalWarning, warn
 from dircal.tables._arrays import check_fit_arrays, check_prediction_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
-from dircal.tables._columns import MEASURING, Arguments
+from dircal.tables._columns import FITTING, MEASURING, Arguments
 from dircal.tables._dask_parts import DaskStore
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
@@ -30,7 +30,7 @@ def check_fit(
     *,
     classes: Iterable[Any] | None,
     input_scale: InputScale,
-    arguments: Arguments,
+    arguments: Arguments = FITTING,
     order_is_known: bool = False,
     counts: bool = False,
 ) -> AbstractLabelledRows:

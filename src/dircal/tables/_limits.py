@@ -13,24 +13,24 @@ class TableLimits:
     ----------
     memory_bytes : int
         Scores up to this size are kept in memory. Beyond it, every pass reads the table again.
-    block_bytes : int
-        Bytes of a text file that are read at a time where it is not kept.
     block_cells : int
         Cells that are read at a time from files of arrays and Parquet.
     text_length : int
         Characters of the longest label or name: every label of an array takes as much as the
         longest.
-    record_length : int
-        A line of this many characters is not part of a table.
+    block_bytes : int
+        Bytes of a text file that are parsed at a time when it is copied.
+    record_bytes : int
+        A line of this many bytes is not part of a table.
     judged_rows : int
         Rows that decide whether the columns are in doubt.
     """
 
     memory_bytes: int = 256 * 2**20
-    block_bytes: int = 8 * 2**20
     block_cells: int = 2**20
     text_length: int = 10_000
-    record_length: int = 2**24
+    block_bytes: int = 2**20
+    record_bytes: int = 2**24
     judged_rows: int = 2**16
 
 

@@ -19,6 +19,7 @@ from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
 from dircal.tables._labels import as_labels
+from dircal.tables._limits import LIMITS
 from dircal.tables._parts import common_labels
 from dircal.tables._unchanged import changed, unchanged
 
@@ -255,6 +256,7 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
     for values, place in zip(parts, places, strict=True):
         missing = is_missing(values)
         refuse_missing(missing, place, label, table.columns.words, table.skip_unlabelled)
+        check_label_length(values, place, label)
         kept.append(~missing)
     is_kept = np.concatenate(kept)
     if not is_kept.any():
@@ -304,6 +306,7 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
         missing = is_missing(labels)
         refuse_missing(missing, rows.place, table.label, table.columns.words, table.skip_unlabelled)
         labels = as_array(labels)[~missing] if missing.any() else labels
+        check_label_length(labels, rows.place, table.label)
         if len(labels):
             try:
                 found.append(np.unique(as_labels(labels, len(labels), FITTING)))
@@ -327,6 +330,20 @@ def is_missing(values: Any) -> npt.NDArray[np.bool_]:
         )
     # NaN and NaT differ from themselves.
     return np.asarray(array != array)
+
+
+def check_label_length(values: Any, place: Callable[[int], str], label: str) -> None:
+    """Raise if a label is too long: every label of an array takes as much as the longest."""
+    array = as_array(values)
+    if array.dtype.kind != "O":
+        return
+    limit = LIMITS.text_length
+    for row, value in enumerate(array.tolist()):
+        if isinstance(value, str) and len(value) > limit:
+            raise ValueError(
+                f"{place(row)}, column {label!r} contains a label of {len(value):,} characters; at "
+                f"most {limit:,} are read. Check which column has the labels."
+            )
 
 
 def parse_whole_numbers(texts: Any) -> LabelArray | None:

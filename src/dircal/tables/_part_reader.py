@@ -15,7 +15,7 @@ from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._column_choice import Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import has_no_annotator, is_missing, refuse_missing
+from dircal.tables._loaded import check_label_length, has_no_annotator, is_missing, refuse_missing
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -119,6 +119,7 @@ class PartReader:
             labels = rows.others[self.labels]
             missing = is_missing(labels)
             refuse_missing(missing, rows.place, self.labels, self.words, self.skip_unlabelled)
+            check_label_length(labels, rows.place, self.labels)
         else:
             columns = [as_array(rows.others[name]) for name in self.labels]
             labels = as_matrix(np.column_stack(columns), self.arguments.labels)[0]

@@ -7,7 +7,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dircal._typing import FloatArray
 from dircal.tables._limits import LIMITS
+from dircal.tables._numbers import check_option
 
 __all__ = ["DELIMITERS", "TextFile", "TextRows"]
 
@@ -43,11 +44,28 @@ class TextFile:
     decimal: str = "."
     encoding: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n' or not self.delimiter.isascii()
+        ):
+            raise ValueError(
+                "`delimiter` must be one character of ASCII, and not a quote or a line end; got "
+                f"{self.delimiter!r}. Pass for example ';'."
+            )
+        check_option("decimal", self.decimal, (".", ","))
+        try:
+            "".encode(self._codec)
+        except LookupError as error:
+            raise ValueError(
+                f"`encoding` {self.encoding!r} is not known. Pass a text encoding of Python, for "
+                "example 'cp1252'."
+            ) from error
+
     @cached_property
     def header(self) -> tuple[str, tuple[str, ...]]:
         """The delimiter, and the names of the columns."""
         with self._diagnosed(), self._open() as text:
-            line = text.readline(LIMITS.record_length)
+            line = text.readline(LIMITS.record_bytes)
             if not line:
                 raise ValueError(f"{str(self.path)!r} is empty. Pass a file with a line of names.")
             if "\0" in line:
@@ -90,7 +108,7 @@ class TextFile:
         with self._diagnosed():
             try:
                 with self._bytes() as file:
-                    table = pc.read_csv(file, **self._options())
+                    table = pc.read_csv(file, **self._options(LIMITS.record_bytes))
             except pa.ArrowInvalid as error:
                 self._explain(error)
         return TextRows(self, table.combine_chunks(), 0)
@@ -98,18 +116,33 @@ class TextFile:
     def batches(self) -> Iterator["TextRows"]:
         """Read the rows as text, a block at a time."""
         import pyarrow as pa
+
+        n_done = 0
+        # pyarrow reads 32 blocks ahead: they are small unless a line is longer.
+        for size in (LIMITS.block_bytes, LIMITS.record_bytes):
+            try:
+                for rows in self._blocks(size, n_done):
+                    yield rows
+                    n_done += len(rows)
+            except pa.ArrowInvalid as error:
+                if size == LIMITS.record_bytes or "straddling" not in str(error):
+                    self._explain(error)
+            else:
+                return
+
+    def _blocks(self, size: int, n_done: int) -> Iterator["TextRows"]:
+        """Read blocks of ``size`` bytes, without the first ``n_done`` rows."""
+        import pyarrow as pa
         import pyarrow.csv as pc
 
         first = 0
         with self._diagnosed(), self._bytes() as file:
-            try:
-                with pc.open_csv(file, **self._options(LIMITS.block_bytes)) as reader:
-                    for batch in reader:
-                        if batch.num_rows:
-                            yield TextRows(self, pa.Table.from_batches([batch]), first)
-                        first += batch.num_rows
-            except pa.ArrowInvalid as error:
-                self._explain(error)
+            with pc.open_csv(file, **self._options(size)) as reader:
+                for batch in reader:
+                    new = batch.slice(max(0, n_done - first))
+                    first += batch.num_rows
+                    if new.num_rows:
+                        yield TextRows(self, pa.Table.from_batches([new]), first - new.num_rows)
 
     def line_of(self, row: int) -> int:
         """Return the number of the line on which a row begins, from one."""
@@ -119,7 +152,7 @@ class TextFile:
             return next(line for i, (line, _) in enumerate(records) if i == row)
 
     def write(self, file: IO[bytes], columns: Sequence[Any]) -> None:
-        """Write rows: columns of text or numbers of the same length, as arrays of pyarrow."""
+        """Write rows to a target: columns of text or numbers, as arrays of pyarrow."""
         import pyarrow.compute as pc
 
         delimiter = self.header[0]
@@ -135,16 +168,16 @@ class TextFile:
                 chunk.buffers()[1], np.int64 if "large" in str(chunk.type) else np.int32
             )
             piece = memoryview(content)[offsets[chunk.offset] : offsets[chunk.offset + len(chunk)]]
-            file.write(piece if self._is_utf8 else bytes(piece).decode().encode(self._codec))
+            file.write(piece)
 
     def write_header(self, file: IO[bytes], names: Sequence[str]) -> None:
-        """Write the names of columns, after the byte-order mark that the old file may have."""
+        """Write the names of columns to a target, after the byte-order mark of the old file."""
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.header[0], lineterminator="\n").writerow(names)
         with self._bytes() as old:
             mark = old.read(4)
         marked = self._is_utf8 and mark.startswith(codecs.BOM_UTF8)
-        file.write((codecs.BOM_UTF8 if marked else b"") + text.getvalue().encode(self._codec))
+        file.write((codecs.BOM_UTF8 if marked else b"") + text.getvalue().encode())
 
     def _as_text(self, column: Any) -> Any:
         import pyarrow as pa
@@ -157,13 +190,12 @@ class TextFile:
 
     @contextmanager
     def target(self, path: Path) -> Iterator[IO[bytes]]:
-        """Open a file to write to, compressed as this one."""
-        with path.open("xb") as raw:
+        """Open a file that takes UTF-8 and is encoded and compressed as this one."""
+        with ExitStack() as stack:
+            file: Any = stack.enter_context(path.open("xb"))
             if self.is_gzip:
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-                    yield packed
-            else:
-                yield raw
+                file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+            yield file if self._is_utf8 else codecs.EncodedFile(file, "utf-8", self._codec)
 
     @property
     def _codec(self) -> str:
@@ -173,13 +205,13 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
-    def _options(self, block_size: int | None = None) -> dict[str, Any]:
+    def _options(self, block_bytes: int) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pc
 
         delimiter, names = self.header
         return {
-            "read_options": pc.ReadOptions(block_size=block_size, encoding=self._codec),
+            "read_options": pc.ReadOptions(block_size=block_bytes, encoding=self._codec),
             "parse_options": pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
@@ -224,6 +256,11 @@ class TextFile:
         delimiter, names = self.header
         with self._open() as text:
             for line, cells in self._records(text, delimiter):
+                if len(cells) == len(names) and sum(map(len, cells)) > LIMITS.record_bytes:
+                    raise ValueError(
+                        f"{str(self.path)!r}: line {line} has more than {LIMITS.record_bytes:,} "
+                        "characters. Check its quotes, or shorten it."
+                    ) from error
                 if len(cells) != len(names):
                     raise ValueError(
                         f"{str(self.path)!r}: line {line} has {len(cells)} cells, but the first "
@@ -243,7 +280,7 @@ class TextFile:
         except UnicodeDecodeError as error:
             byte = error.object[error.start] if error.start < len(error.object) else 0
             raise ValueError(
-                f"{str(self.path)!r} is not text in {error.encoding.upper()} (byte 0x{byte:02x}). "
+                f"{str(self.path)!r} is not text in {self._codec.upper()} (byte 0x{byte:02x}). "
                 "Save it as UTF-8, or pass its encoding, for example cp1252 or utf-16."
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
