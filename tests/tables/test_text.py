@@ -265,7 +265,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path, identity):
         held = []
         calibrated = identity.predict_proba(scan(path))
         noted = type(calibrated)(
-            calibrated.table, identity, on_rows=lambda n, h=held: h.append(pa.total_allocated_bytes())
+            calibrated.table,
+            identity,
+            on_rows=lambda n, h=held: h.append(pa.total_allocated_bytes()),
         )
         assert noted.write(tmp_path / f"{n_rows}.out.csv") == n_rows
         peaks.append(max(held))

@@ -1,5 +1,6 @@
 """NPY and NPZ: arrays of NumPy. NPY files are mapped, arrays of NPZ files are read whole."""
 
+import errno
 import math
 import shutil
 import warnings
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -99,8 +100,7 @@ class ArrayFile:
         _check_text_length(found)
         if not _is_archive(self.path):
             with _named(self.path):
-                mapped: npt.NDArray[Any] = np.load(self.path, mmap_mode="r", allow_pickle=False)
-                return mapped
+                return _load(self.path, mmap_mode="r")
         member = f"{name}.npy"
         with _named(self.path), zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
             return _read_array(file)
@@ -120,15 +120,17 @@ class ArrayFile:
             zipfile.ZipFile(target, "x") as new,
         ):
             new.comment = comment
-            for info in old.infolist():
-                if added is not None or info.filename != replaced:
-                    with old.open(info) as source, new.open(_like(info), "w") as copy:
-                        shutil.copyfileobj(source, copy)
-            info = _like(old.getinfo(replaced))
+            members = [(info, info.filename) for info in old.infolist()]
             if added is not None:
-                info.filename = f"{added}.npy"
-            with new.open(info, "w", force_zip64=True) as file:
-                npy.write_array(file, scores, allow_pickle=False)
+                members.append((old.getinfo(replaced), f"{added}.npy"))
+            target_name = members[-1][1] if added is not None else replaced
+            for info, name in members:
+                with new.open(_like(info, name), "w", force_zip64=True) as file:
+                    if name == target_name:
+                        npy.write_array(file, scores, allow_pickle=False)
+                        continue
+                    with old.open(info) as source:
+                        shutil.copyfileobj(source, file)
 
 
 def read_label_file(path: Path) -> LabelArray:
@@ -142,8 +144,7 @@ def read_label_file(path: Path) -> LabelArray:
         )
     _check_text_length(member)
     with _named(path):
-        labels: LabelArray = np.load(path, allow_pickle=False)
-        return labels
+        return _load(path)
 
 
 def _is_archive(path: Path) -> bool:
@@ -276,6 +277,14 @@ def _check_text_length(member: _Member) -> None:
         )
 
 
+def _load(file: Any, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any]:
+    with warnings.catch_warnings():
+        # Python 2 wrote integers in another way, which is fine.
+        warnings.simplefilter("ignore")
+        array: npt.NDArray[Any] = np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
+    return array
+
+
 def _read_array(file: Any) -> npt.NDArray[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -283,9 +292,9 @@ def _read_array(file: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _like(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """A member of the same name and compression."""
-    new = zipfile.ZipInfo(info.filename, info.date_time)
+def _like(info: zipfile.ZipInfo, name: str) -> zipfile.ZipInfo:
+    """Describe a member of the same compression."""
+    new = zipfile.ZipInfo(name, info.date_time)
     new.compress_type, new.external_attr = info.compress_type, info.external_attr
     return new
 
@@ -298,7 +307,8 @@ def _named(path: Path) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        is_of_system = isinstance(error, OSError) and error.errno is not None
+        # Positions in a damaged file may be negative, which the system calls an invalid argument.
+        is_of_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
         if is_of_system or repr(str(path)) in str(error):
             raise
         text = str(error).partition("\n")[0] or type(error).__name__
