@@ -278,7 +278,9 @@ def test_arrays_that_cannot_be_read_matter_to_those_who_need_them(tmp_path):
     assert scan(path).columns.names == ("0", "1", "objects", "dates", "texts", "y")
     assert scan(path, classes=["a", "b"]).loaded.scores.tolist() == [[1, 0], [0, 1]]
     assert scan(path, label="dates").loaded.labels.dtype.kind == "M"
-    with pytest.raises(ValueError, match="`dates` must hold numbers; got .* dates and spans of time"):
+    with pytest.raises(
+        ValueError, match="`dates` must hold numbers; got .*dates and spans of time"
+    ):
         TemperatureScaling().fit(scan(path, weight="dates", label="y", scores="probs"))
     with pytest.raises(ValueError, match=r"'objects' in .*p.npz' contains Python objects"):
         scan(path, label="objects").loaded

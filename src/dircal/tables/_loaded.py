@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from dircal.tables._batches import BatchRows
 from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._labels import as_labels
+from dircal.tables._labels import as_labels, observed_classes
 from dircal.tables._limits import LIMITS
 from dircal.tables._parts import common_labels
 from dircal.tables._unchanged import changed, unchanged
@@ -84,7 +84,8 @@ def load(table: "ScoreTable") -> LoadedRows:
         if table.label is None:
             found = table.find(np.asarray(table.classes))
         else:
-            found = table.find(np.unique(labels))
+            arguments = replace(FITTING, labels=table.label)
+            found = table.find(observed_classes(as_labels(labels, len(labels), arguments)))
         return _load_scores(table, found, labels, kept)
 
 
@@ -291,13 +292,13 @@ def typed_labels(labels: Any, table: "ScoreTable") -> Any:
 def observed_labels(table: "ScoreTable") -> LabelArray:
     """The distinct labels of a table that is read in parts, sorted."""
     assert table.label is not None
-    found = []
+    found, arguments = [], replace(FITTING, labels=table.label)
     if table.dask_frame is not None:
         column = table.dask_frame[table.label].dropna().unique()
         distinct = (
             column.compute() if table.client is None else table.client.compute(column).result()
         )
-        found.append(as_labels(distinct, len(distinct), FITTING))
+        found.append(as_labels(distinct, len(distinct), arguments))
     n_rows = 0
     for batch in table.batches:
         rows = batch.read((), (table.label,))
@@ -309,12 +310,12 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
         check_label_length(labels, rows.place, table.label)
         if len(labels):
             try:
-                found.append(np.unique(as_labels(labels, len(labels), FITTING)))
+                found.append(observed_classes(as_labels(labels, len(labels), arguments)))
             except ValueError as error:
                 raise ValueError(f"{error} (In {batch.name}.)") from error
     if not found:
         raise no_labels(table) if n_rows else no_rows(table)
-    classes = common_labels(found, FITTING)
+    classes = common_labels(found, arguments)
     # Strings as NumPy's own: files and messages have them so.
     return classes.astype(str) if classes.dtype.kind == "O" else classes
 
