@@ -23,6 +23,7 @@ from dircal import (
     scan,
 )
 from dircal._core.data.folds import RowFolds
+from dircal.exceptions import DircalWarning
 
 NAMES = ["ant", "bee", "cat"]
 N_ROWS = 600
@@ -89,28 +90,28 @@ def rows():
 def make(tmp_path_factory, cut, in_parts, client):
     """Make an input of some kind from a data frame."""
 
-    def make_input(kind, table):
+    def make_input(kind, table, **options):
         folder = tmp_path_factory.mktemp("kinds")
         scores, labels = table[NAMES], table["y"].to_numpy()
         if kind == "array":
             return Input(kind, (scores.to_numpy(), labels))
         if kind == "frame":
-            return Input(kind, (scan(table, label="y"),))
+            return Input(kind, (scan(table, label="y", **options),))
         if kind == "memory map":
             np.save(folder / "p.npy", scores.to_numpy())
             return Input(kind, (np.load(folder / "p.npy", mmap_mode="r"), labels))
         if kind == "csv":
             table.to_csv(folder / "p.csv", index=False)
-            return Input(kind, (scan(folder / "p.csv", label="y"),))
+            return Input(kind, (scan(folder / "p.csv", label="y", **options),))
         if kind == "dask":
             import dask.dataframe as dd
 
             lazy = dd.from_pandas(table, npartitions=3, sort=False)
-            return Input(kind, (scan(lazy, label="y", client=client),))
+            return Input(kind, (scan(lazy, label="y", client=client, **options),))
         for i, part in enumerate(cut(table, 2)):
             part.to_parquet(folder / f"{i}.parquet", row_group_size=200, index=False)
         describe = in_parts if kind == "folder in parts" else scan
-        return Input(kind, (describe(folder, label="y"),))
+        return Input(kind, (describe(folder, label="y", **options),))
 
     return make_input
 
@@ -205,3 +206,24 @@ def test_a_bad_row_is_named_alike(kind, column, value, message, make, rows):
             use()
         places = re.search(message, str(error.value)).groups()
         assert [re.match(PLACES.get(kind, "row 301$"), place) for place in places] != [None]
+
+
+@pytest.mark.filterwarnings("ignore:Dask dataframe query planning")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("array", "memory map")])
+def test_weights_and_rows_without_labels(kind, make, rows):
+    weight = np.random.default_rng(0).integers(0, 4, N_ROWS)
+    table = rows.assign(w=weight)
+    table.loc[[0, 250, 599], "y"] = None
+    some = table.dropna()
+    whole = DirichletCalibrator().fit(some[NAMES], some["y"], some["w"])
+    given = make(kind, table, weight="w", skip_unlabelled=True)
+    with pytest.warns(DircalWarning, match="3 of 600 rows have no label and are left out"):
+        found = DirichletCalibrator().fit(*given.of_fit)
+    proba = found.predict_proba(some[NAMES])
+    assert_allclose(proba, whole.predict_proba(some[NAMES]), rtol=0, atol=1e-10)
+    with pytest.warns(DircalWarning, match="3 of 600 rows have no label"):
+        measures = evaluate(*make(kind, table, weight="w", skip_unlabelled=True).of_fit).measures
+    expected = evaluate(some["y"], some[NAMES], sample_weight=some["w"]).measures
+    assert measures == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(ValueError, match=r"(row|line).*, column 'y' is empty\. .*skip_unlabelled"):
+        DirichletCalibrator().fit(*make(kind, table, weight="w").of_fit)

@@ -18,6 +18,7 @@ from dircal.tables._batches import BatchRows
 from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
+from dircal.tables._label_types import is_missing as is_missing_label
 from dircal.tables._labels import as_labels, observed_classes
 from dircal.tables._limits import LIMITS
 from dircal.tables._parts import common_labels
@@ -327,7 +328,7 @@ def is_missing(values: Any) -> npt.NDArray[np.bool_]:
         return np.asarray(np.char.str_len(np.char.strip(array)) == 0)
     if array.dtype.kind == "O":
         return np.array(
-            [x is None or x != x or (isinstance(x, str) and not x.strip()) for x in array]
+            [not x.strip() if isinstance(x, str) else is_missing_label(x) for x in array]
         )
     # NaN and NaT differ from themselves.
     return np.asarray(array != array)
