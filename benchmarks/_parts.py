@@ -19,7 +19,7 @@ from _alone import Say, peak_gigabytes
 from _problems import generate
 from _timing import Row
 
-from dircal import DirichletCalibrator, distributed
+from dircal import DirichletCalibrator, scan
 
 __all__ = ["compare_engines"]
 
@@ -87,7 +87,8 @@ def _in_memory(path: str) -> dict[str, float]:
 
 
 def _streamed(path: str) -> dict[str, float]:
-    distributed.fit(DirichletCalibrator(classes=range(_N_CLASSES)), path)
+    table = scan(path, label="y", scores=_NAMES, classes=range(_N_CLASSES))
+    DirichletCalibrator().fit(table)
     return {}
 
 
@@ -104,7 +105,8 @@ def _on_dask(path: str) -> dict[str, float]:
     ):
         before = _processor() + sum(client.run(_processor).values())
         frame = dd.read_parquet(path, split_row_groups=1)
-        distributed.fit(DirichletCalibrator(classes=range(_N_CLASSES)), frame)
+        table = scan(frame, label="y", scores=_NAMES, classes=range(_N_CLASSES))
+        DirichletCalibrator().fit(table)
         after = _processor() + sum(client.run(_processor).values())
     return {"processor": after - before}
 

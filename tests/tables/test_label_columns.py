@@ -215,6 +215,19 @@ def test_shares_that_miss_one_are_renormalised_with_one_warning(kind, describe):
     )
 
 
+@each_kind
+def test_counts_that_are_not_integers(kind, describe):
+    table = make_table("uneven")
+    table[SOFT] *= 0.5
+    scores, labels = arrays(table)
+    whole = TemperatureScaling().fit(scores, labels, counts=True)
+    fitted = TemperatureScaling().fit(describe(kind, table), counts=True)
+    assert fitted.temperature_ == pytest.approx(whole.temperature_, rel=1e-10)
+    named = table.assign(y=np.array(NAMES)[labels.argmax(axis=1)])
+    with pytest.raises(ValueError, match="`counts` is True, but `y` is one label for each row"):
+        TemperatureScaling().fit(describe(kind, named, label="y", label_columns=None), counts=True)
+
+
 def test_a_cluster(client):
     table = make_table("uneven")
     lazy = dd.from_pandas(table, npartitions=3, sort=False)

@@ -84,7 +84,7 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
     ``n_bins``. Weights count like so many copies of a row; where they are not whole numbers, a left
     edge comes after every n/m of the weight.
 
-    Beyond ten million rows, and of rows in parts (`dircal.distributed.fit`), the fit keeps sums
+    Beyond ten million rows, and of tables that are read in parts (`scan`), the fit keeps sums
     instead of rows. Bins of equal width are the same. So are those of equal frequency with up to
     :math:`2^{20}` distinct scores; with more, edges are rounded down to the lowest of the scores
     that agree in their leading binary digits, which moves no more than a millionth of the weight or

@@ -69,7 +69,7 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     are exactly equal share one value, and no others do but those told below. Between the scores of
     the fitting rows the map is a straight line, beyond them it stays where it ended.
 
-    Beyond ten million rows, and of rows in parts (`dircal.distributed.fit`), the fit keeps sums
+    Beyond ten million rows, and of tables that are read in parts (`scan`), the fit keeps sums
     instead of rows, which takes 250 MB however many there are. It is the same where they have up to
     :math:`2^{20}` distinct scores. With more, scores that agree in their leading binary digits (of
     1 - p above one half) share a value, with as many digits as make at most :math:`2^{20}` groups.

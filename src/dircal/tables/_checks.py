@@ -19,6 +19,7 @@ from dircal.tables._part_reader import PartReader
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._parts import Agreement, PartSummary, agree
 from dircal.tables._score_table import ScoreTable
+from dircal.tables._soft_labels import labels_without_counts
 
 __all__ = ["check_fit", "check_predictions", "check_score_table"]
 
@@ -73,7 +74,14 @@ def check_score_table(
             f"{words.label} is missing: {table.where} has no column with labels. Pass its name."
         )
     if not table.is_in_memory:
-        return _check_parts(table, classes, input_scale, arguments, order_is_known=order_is_known)
+        return _check_parts(
+            table,
+            classes,
+            input_scale,
+            arguments,
+            order_is_known=order_is_known,
+            counts=counts,
+        )
     rows = table.loaded
     if input_scale == "logit":
         warn_if_probabilities(rows.scores, table)
@@ -108,6 +116,7 @@ def _check_parts(
     arguments: Arguments,
     *,
     order_is_known: bool,
+    counts: bool,
 ) -> PartitionedScores:
     """Check the rows of a table in parts, in one pass and a look at some of them."""
     if table.group is not None:
@@ -119,6 +128,8 @@ def _check_parts(
     if classes is None and of_columns is not None:
         classes = of_columns.tolist()
     labels = table.label
+    if counts and labels is not None:
+        raise labels_without_counts(labels)
     arguments = table.arguments(arguments, "row {}".format)
     reader = PartReader(
         tuple(names),
@@ -131,7 +142,7 @@ def _check_parts(
     )
     store = _store(table, reader)
     summaries = store.survey()
-    agreed = _agree(table, summaries, classes, arguments)
+    agreed = _agree(table, summaries, classes, arguments, counts=counts)
     data = PartitionedScores.of(store.parts(agreed, summaries), agreed)
     data.judge(input_scale, arguments, order_is_known=order_is_known)
     return data
@@ -142,12 +153,14 @@ def _agree(
     summaries: Sequence[PartSummary],
     classes: Iterable[Any] | None,
     arguments: Arguments,
+    *,
+    counts: bool,
 ) -> Agreement:
     n_left_out = sum(each.n_left_out for each in summaries)
     n_rows = sum(each.n_rows for each in summaries)
     if n_rows == 0 and not any(each.error for each in summaries):
         raise no_labels(table) if n_left_out else no_rows(table)
-    agreed = agree(summaries, classes, arguments)
+    agreed = agree(summaries, classes, arguments, counts=counts)
     warn_of_left_out(n_left_out, n_left_out + n_rows)
     return agreed
 

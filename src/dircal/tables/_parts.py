@@ -151,7 +151,11 @@ class Agreement:
 
 
 def agree(
-    parts: Sequence[PartSummary], classes: Iterable[Any] | None, arguments: Arguments
+    parts: Sequence[PartSummary],
+    classes: Iterable[Any] | None,
+    arguments: Arguments,
+    *,
+    counts: bool = False,
 ) -> Agreement:
     """Assign columns to classes, given the summaries of all parts."""
     first_error = next((part.error for part in parts if part.error), None)
@@ -169,7 +173,7 @@ def agree(
     soft, label_order = None, None
     summaries = [part.soft for part in full if part.soft is not None]
     if summaries:
-        soft = SoftReading.agree(summaries, arguments)
+        soft = SoftReading.agree(summaries, arguments, counts=counts)
         total = soft.n_annotators if soft.are_counts else total
         assert classes is not None
         classes = check_classes(classes)

@@ -31,6 +31,7 @@ __all__ = [
     "as_soft_labels",
     "check_soft_labels",
     "has_label_columns",
+    "labels_without_counts",
     "refuse_soft_labels",
 ]
 
@@ -131,11 +132,16 @@ def has_label_columns(labels: ArrayLike, arguments: Arguments, *, counts: bool) 
     """Whether there is a column for each class; there has to be where these are ``counts``."""
     found = _has_columns(labels, arguments.labels)
     if counts and not found:
-        raise ValueError(
-            f"`counts` is True, but `{arguments.labels}` is one label for each row. Pass a column "
-            "of counts for each class, or leave `counts` out."
-        )
+        raise labels_without_counts(arguments.labels)
     return found
+
+
+def labels_without_counts(labels: str) -> ValueError:
+    """Return the error about labels that are declared as counts and have a single column."""
+    return ValueError(
+        f"`counts` is True, but `{labels}` is one label for each row. Pass a column of counts for "
+        "each class, or leave `counts` out."
+    )
 
 
 def _has_columns(labels: ArrayLike, name: str) -> bool:
@@ -355,12 +361,19 @@ class SoftReading:
     n_annotators: float
 
     @classmethod
-    def agree(cls, parts: Sequence[SoftSummary], arguments: Arguments) -> "SoftReading":
-        """Decide between counts and probabilities: counts are integers in all parts."""
-        are_whole = all(part.are_whole for part in parts)
+    def agree(
+        cls, parts: Sequence[SoftSummary], arguments: Arguments, *, counts: bool = False
+    ) -> "SoftReading":
+        """Decide between counts and probabilities: integers in all parts are ``counts``, too."""
+        are_whole = counts or all(part.are_whole for part in parts)
         total = sum(part.n_annotators for part in parts)
         off = next((part.off for part in parts if part.off is not None), None)
-        if are_whole and off is not None and max(part.largest for part in parts) <= 1:
+        if (
+            are_whole
+            and not counts
+            and off is not None
+            and max(part.largest for part in parts) <= 1
+        ):
             raise _of_ones(*off, arguments)
         if are_whole and total == 0.0:
             raise _of_nobody(arguments)
