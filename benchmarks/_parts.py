@@ -94,7 +94,6 @@ def _streamed(path: str) -> dict[str, float]:
 
 def _on_dask(path: str) -> dict[str, float]:
     import dask.dataframe as dd
-
     from distributed import Client, LocalCluster
 
     with (

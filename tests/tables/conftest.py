@@ -54,7 +54,6 @@ def in_parts():
 def client():
     """A client of two worker processes, on any ports, with minutes to start."""
     import dask
-
     from distributed import Client, LocalCluster
 
     with warnings.catch_warnings():

@@ -16,11 +16,11 @@ import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from distributed import Client, LocalCluster
 
 from dircal import VectorScaling, scan
 from dircal._core.data import parts
 from dircal.tables import _dask_parts
-from distributed import Client, LocalCluster
 
 CASES = [(1, "fold"), (2, "fold"), (1, "between")]
 # A cluster gives up a worker that has not restarted after 15 seconds, which a busy machine exceeds.

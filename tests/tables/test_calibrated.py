@@ -53,7 +53,7 @@ def test_an_empty_partition(fitted, lazy):
 
 
 def test_tables_that_do_not_fit_a_map(fitted, lazy, frame, tmp_path):
-    with pytest.raises(ValueError, match="the table is not a Dask DataFrame. Call `write`"):
+    with pytest.raises(ValueError, match=r"the table is not a Dask DataFrame. Call `write`"):
         fitted.predict_proba(scan(frame)).to_dask()
     with pytest.raises(ValueError, match="the table is not one file"):
         fitted.predict_proba(scan(lazy)).write(tmp_path / "out.csv")

@@ -9,6 +9,7 @@ from pathlib import Path
 import dask.dataframe as dd
 import numpy as np
 import pytest
+from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -25,7 +26,6 @@ from dircal import (
     scan,
 )
 from dircal.tables import _dask_parts
-from distributed import Client
 
 NAMES = ["ant", "bee", "cat", "dog"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")

@@ -135,7 +135,7 @@ def test_text_in_another_encoding_is_named(tmp_path):
 def test_one_column_leads_to_the_delimiter(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("y a b\nant 0.9 0.1\n")
-    with pytest.raises(ValueError, match="no column called 'y'.* separates them: `delimiter`"):
+    with pytest.raises(ValueError, match=r"no column called 'y'.* separates them: `delimiter`"):
         scan(path, label="y")
 
 

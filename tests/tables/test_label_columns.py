@@ -147,7 +147,7 @@ def test_intervals_are_those_of_arrays_and_there_are_no_tests(kind, labels, desc
 @each_kind
 def test_rows_with_more_annotators_than_others_are_not_drawn(kind, describe):
     table = describe(kind, make_table("uneven"))
-    with pytest.raises(ValueError, match="rows with 1 to 5 annotators. Rows are drawn here"):
+    with pytest.raises(ValueError, match=r"rows with 1 to 5 annotators. Rows are drawn here"):
         evaluate(table, n_resamples=100)
     with pytest.raises(ValueError, match="`y` has rows with 1 to 5 annotators"):
         compare(["temperature"], table, n_resamples=100)

@@ -27,7 +27,6 @@ from dircal import (
     PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
-    scan,
 )
 from dircal.exceptions import ColumnOrderWarning, RowSumWarning
 
@@ -218,7 +217,7 @@ def test_labels_of_two_kinds_and_no_rows(frame, in_parts):
     with pytest.raises(ValueError, match="labels of one type"):
         TemperatureScaling().fit(in_parts([table, table.assign(y=1)]))
     with pytest.raises(
-        ValueError, match="the table has no rows. Pass predictions with their labels"
+        ValueError, match=r"the table has no rows. Pass predictions with their labels"
     ):
         TemperatureScaling().fit(in_parts([table[:0], table[:0]]))
 

@@ -192,7 +192,9 @@ def test_empty_files_and_empty_groups(tmp_path, fitted, in_parts):
     assert fitted.predict_proba(scan(path)).write(tmp_path / "empty") == 0
     assert pq.read_table(tmp_path / "empty").num_rows == 0
     for describe in (scan, in_parts):
-        with pytest.raises(ValueError, match="p.parquet' has no rows. Pass predictions with their"):
+        with pytest.raises(
+            ValueError, match=r"p.parquet' has no rows. Pass predictions with their"
+        ):
             TemperatureScaling().fit(describe(path, label="i"))
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
         writer.write_table(rows.slice(0, 0))

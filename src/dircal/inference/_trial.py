@@ -190,7 +190,8 @@ class PartsTrial(AbstractTrial):
         n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
         if n_folds < 2:
             raise ValueError(
-                "the table has only one row, which cannot be both fitted and scored. Pass more rows."
+                "the table has only one row, which cannot be both fitted and scored. Pass more "
+                "rows."
             )
         alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)), each_once)

@@ -132,7 +132,7 @@ class LabelCalibrator(AbstractCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike,

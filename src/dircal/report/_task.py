@@ -20,6 +20,7 @@ from dircal.tables import (
     PartitionedScores,
     ScoreTable,
     check_fit,
+    check_fit_arrays,
     check_random_state,
     refuse_soft_labels,
 )
@@ -141,7 +142,7 @@ def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores |
                 "neither."
             )
     _refuse_weights("y_old", request, data)
-    old = check_fit(
+    old = check_fit_arrays(
         request.prob_old,
         request.y_old,
         None,

@@ -108,7 +108,7 @@ class GroupedCalibrator(AbstractAdapted):
         self.calibrator = calibrator
         self.classes = classes
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: ArrayLike,
         y: ArrayLike,

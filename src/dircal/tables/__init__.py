@@ -11,6 +11,8 @@ from dircal.tables._arguments import (
 )
 from dircal.tables._arrays import (
     check_confidence,
+    check_fit_arrays,
+    check_prediction_arrays,
     check_probabilities,
     check_scores,
     check_values,
@@ -105,10 +107,12 @@ __all__ = [
     "check_confidence",
     "check_distribution",
     "check_fit",
+    "check_fit_arrays",
     "check_integer",
     "check_keys",
     "check_number",
     "check_option",
+    "check_prediction_arrays",
     "check_predictions",
     "check_probabilities",
     "check_random_state",

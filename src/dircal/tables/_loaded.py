@@ -222,7 +222,8 @@ def _label_array(table: "ScoreTable", name: str) -> npt.NDArray[Any]:
             f"{file.n_rows} rows and a column for each class; got {numbers.dtype} of shape "
             f"{numbers.shape}."
         )
-    return numbers
+    array: npt.NDArray[Any] = numbers
+    return array
 
 
 def _soft_classes(table: "ScoreTable", names: list[str] | None, n_classes: int) -> LabelArray:
@@ -247,7 +248,8 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
     if label is None:
         return None, None
     if table.is_label_file(label):
-        parts, places = [_label_file(table, Path(label))], ["row {}".format]
+        parts = [_label_file(table, Path(label))]
+        places: list[Callable[[int], str]] = ["row {}".format]
     else:
         read = [batch.read((), (label,)) for batch in table.batches]
         read = [one for one in read if one.n_rows]

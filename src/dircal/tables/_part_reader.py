@@ -79,7 +79,7 @@ class PartReader:
         Errors are part of the summary: of several, that of the first batch is raised, whichever is
         read first.
         """
-        place = batch.place
+        place: Callable[[int], str] = batch.place
         try:
             raw, n_left_out = self.read(batch, frame)
             if raw is None:

@@ -67,11 +67,11 @@ class RawPart:
         inputs, weight, targets = self.inputs, self.weight, None
         if classes.n_features == 1:
             inputs = two_columns(inputs, weight, input_scale)
-        if classes.soft is None:
+        if classes.soft is None or classes.label_order is None:
             labels = class_indices(self.labels, classes.classes)
         else:
-            in_order = self.labels[:, np.argsort(classes.label_order)]
-            labels, targets, weight = classes.soft.read(in_order, weight)
+            order = np.argsort(classes.label_order)
+            labels, targets, weight = classes.soft.read(self.labels[:, order], weight)
         return LabelledScores(
             inputs,
             labels,
@@ -170,14 +170,15 @@ def agree(
     total = sum(part.total_weight for part in full)
     check_total_weight(total, arguments)
     names, n_features = full[0].names, full[0].n_columns
-    soft, label_order = None, None
+    soft: SoftReading | None = None
+    label_order: LabelArray | None = None
     summaries = [part.soft for part in full if part.soft is not None]
     if summaries:
         soft = SoftReading.agree(summaries, arguments, counts=counts)
         total = soft.n_annotators if soft.are_counts else total
         assert classes is not None
-        classes = check_classes(classes)
-        observed = classes[:0]
+        label_order = check_classes(classes)
+        observed = label_order[:0]
     else:
         of_parts = [part.observed for part in full if part.observed is not None]
         observed = common_labels(of_parts, arguments)
@@ -186,8 +187,8 @@ def agree(
         column_classes = classes_of_two(observed, classes, names, n_features, told)
     else:
         column_classes = classes_of_columns(observed, classes, names, n_features, arguments, told)
-    if soft is not None:
-        label_order = column_classes if n_features > 1 else classes
+    if soft is not None and n_features > 1:
+        label_order = column_classes
     worst = max((part.worst for part in full if part.worst), key=lambda each: each.miss)
     if worst.warning:
         warn(worst.warning, RowSumWarning)

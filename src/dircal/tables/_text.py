@@ -136,13 +136,16 @@ class TextFile:
         import pyarrow.csv as pc
 
         first = 0
-        with self._diagnosed(), self._bytes() as file:
-            with pc.open_csv(file, **self._options(size)) as reader:
-                for batch in reader:
-                    new = batch.slice(max(0, n_done - first))
-                    first += batch.num_rows
-                    if new.num_rows:
-                        yield TextRows(self, pa.Table.from_batches([new]), first - new.num_rows)
+        with (
+            self._diagnosed(),
+            self._bytes() as file,
+            pc.open_csv(file, **self._options(size)) as reader,
+        ):
+            for batch in reader:
+                new = batch.slice(max(0, n_done - first))
+                first += batch.num_rows
+                if new.num_rows:
+                    yield TextRows(self, pa.Table.from_batches([new]), first - new.num_rows)
 
     def line_of(self, row: int) -> int:
         """Return the number of the line on which a row begins, from one."""
