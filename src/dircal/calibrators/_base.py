@@ -92,8 +92,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             train the classifier. A logit of -inf masks a class, which is then not the label of the
             row. Memory-mapped arrays are read in chunks.
         y : array of shape (n_samples,) or (n_samples, n_classes), optional
-            True labels, except for a `ScoreTable`, which has them: strings, integers or booleans. Or soft labels, with a column for each
-            column of `X`: probabilities that sum to one in each row, or counts of annotators,
+            True labels: strings, integers or booleans; a `ScoreTable` has its own. Or soft labels,
+            with a column for each column of `X`: probabilities that sum to one in each row, or counts of annotators,
             which are integers; a row then counts like so many rows as it has annotators, who are
             worth less: see `effective_annotators`.
         sample_weight : array of shape (n_samples,), optional

@@ -56,12 +56,12 @@ def compare(
         Probabilities, or logits where the calibrators have ``input_scale="logit"``, of rows that
         were not used to train the classifier.
     y : array of shape (n_samples,) or (n_samples, n_classes), optional
-        True labels, except for a `ScoreTable`, which has them, or soft ones with the columns of `X`: probabilities, or integers that count
-        annotators, of whom every row then has as many.
+        True labels, or soft ones with the columns of `X`: probabilities, or integers that count
+        annotators, of whom every row then has as many. A `ScoreTable` has its own.
     cv : int, splitter or iterable of pairs, optional
-        Number of folds, each with its share of every class; None stands for 5. Or a splitter of scikit-learn; or
-        pairs of indices (rows to fit, rows to score) that score no row twice: a single pair is a
-        calibration set and a test set. A table that is read in parts takes a number: rows are split
+        Number of folds, each with its share of every class; None stands for 5. Or a splitter of
+        scikit-learn; or pairs of indices (rows to fit, rows to score) that score no row twice: a
+        single pair is a calibration set and a test set. A table that is read in parts takes a number: rows are split
         by their numbers, and with more than 1,000,000 of them None scores one fold of five.
     measures : sequence of str or callables, optional
         Measures of `dircal.metrics` by name, as functions, or with options as a
@@ -135,7 +135,8 @@ def compare(
         # What short names stand for may depend on the number of classes.
         named = check_calibrators(calibrators, len(data.classes))
         # Rejected before the fits, if at all.
-        rows_once_each(data, "y")
+        if data.is_in_memory:
+            rows_once_each(data.in_memory, "y")
         trial = make_trial(data, cv)
         passes.begin("Cross-fitting")
         with Progress("Cross-fitting", trial.n_fits * (1 + len(named)), "fits") as progress:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.selection import AutoCalibrator
-from dircal.tables import FITTING, LabelledScores, check_fit
+from dircal.tables import FITTING, LabelledScores, check_fit_arrays
 
 __all__ = ["effective_annotators"]
 
@@ -86,7 +86,7 @@ def effective_annotators(
     >>> shares = counts / counts.sum(axis=1, keepdims=True)
     >>> calibrator = AutoCalibrator().fit(X, shares, sample_weight=weight)
     """
-    data = check_fit(
+    data = check_fit_arrays(
         X,
         counts,
         None,

@@ -193,7 +193,8 @@ def evaluate(
     >>> result = evaluate(scan(frame, label="y"))
     >>> round(result.measures["log_loss"], 4)
     0.4149
-    >>> evaluate(frame["y"], frame[["a", "b"]], n_resamples=100, random_state=0).intervals["log_loss"]
+    >>> result = evaluate(frame["y"], frame[["a", "b"]], n_resamples=100, random_state=0)
+    >>> result.intervals["log_loss"]
     <ConfidenceInterval: log_loss 0.415 on 3 rows; 95 %: ...>
     """
     check_option("input_scale", input_scale, ("probability", "logit"))

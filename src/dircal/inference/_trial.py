@@ -7,6 +7,7 @@ probabilities are never written down: a map is applied to a chunk whenever it is
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,10 @@ class CrossFitted:
 class AbstractTrial(ABC):
     """Rows that are dealt into those of fits and those that are scored."""
 
+    data: AbstractLabelledRows
+    splits: list[Split]
+    """Rows to fit and rows to score of each fold, by their numbers; empty for a table in parts."""
+
     @property
     @abstractmethod
     def n_fits(self) -> int:
@@ -67,6 +72,10 @@ class AbstractTrial(ABC):
     def is_split_once(self) -> bool:
         """Whether one of several folds is scored, and no other."""
         return False
+
+    @abstractmethod
+    def describe(self, cv: Any) -> str:
+        """Describe the folds that were made of ``cv``."""
 
     @abstractmethod
     def row_number(self, place: int) -> int:
@@ -123,6 +132,15 @@ class ArrayTrial(AbstractTrial):
     def scored_rows(self) -> npt.NDArray[np.intp]:
         """Numbers of the scored rows, in the order of the folds."""
         return self.scored
+
+    def describe(self, cv: Any) -> str:
+        """Describe the folds that were made of ``cv``."""
+        if cv is None or isinstance(cv, Integral):
+            shares = "each with its share of every class"
+            return f"{self.n_fits} folds, {shares}, dealt with a fixed seed"
+        if hasattr(cv, "split"):
+            return f"{self.n_fits} folds of {cv!r}"
+        return f"{self.n_fits} pair(s) of rows to fit and rows to score, given by the user"
 
     def row_number(self, place: int) -> int:
         """As the splits have it."""
@@ -184,7 +202,7 @@ class PartsTrial(AbstractTrial):
         n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
         if n_folds < 2:
             raise ValueError(
-                "the table has only one row, which cannot be both fitted and scored. Pass more rows."
+                "the table has only one row, which cannot be both fitted and scored. Pass more."
             )
         alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)))
@@ -213,6 +231,18 @@ class PartsTrial(AbstractTrial):
     def n_scored(self) -> int:
         """Number of rows that are scored."""
         return sum(one.n_rows for one in self._held_out)
+
+    def describe(self, cv: Any) -> str:
+        """Describe the folds."""
+        del cv
+        folds = f"{self.n_folds} folds, dealt by the numbers of the rows"
+        if not self.is_split_once:
+            return folds
+        left = self.data.n_rows - self.n_scored
+        return (
+            f"{folds}; since rows are so many, one of them is scored, with maps that were fitted "
+            f"on the {left:,} rows of the others"
+        )
 
     def row_number(self, place: int) -> int:
         """From the place of a row in its fold."""
@@ -271,7 +301,7 @@ def make_trial(
     """
     if isinstance(data, PartitionedScores):
         return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, cv)
-    assert isinstance(data, LabelledScores)
+    data = data.in_memory
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
         return ArrayTrial(data, [], used, used)

@@ -23,7 +23,7 @@ def predictions_in_parts(
     """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None:
         read = ReadProbabilities.of(data.column_classes, data.dtype)
-        return Predictions(data.source(read), data.classes, data.dtype)
+        return Predictions(JoinedSource((data.source(read),)), data.classes, data.dtype)
     return predictions_in_folds([(data, calibrator)])
 
 
@@ -37,7 +37,7 @@ def predictions_in_folds(
         data.source(_ReadThrough(calibrator._map_of_checked(data), read))
         for data, calibrator in folds
     )
-    return Predictions(sources[0] if len(sources) == 1 else JoinedSource(sources), classes, dtype)
+    return Predictions(JoinedSource(sources), classes, dtype)
 
 
 @dataclass(frozen=True)

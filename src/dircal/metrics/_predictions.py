@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
@@ -77,9 +76,7 @@ class Predictions(AbstractRows[Block]):
 
     def hold(self) -> Self:
         """The same rows, kept in memory as far as there is room, for those who fold them often."""
-        if not isinstance(self.source, ArraySource):
-            return self
-        return replace(self, source=replace(self.source, cache_bytes=None))
+        return replace(self, source=self.source.kept())
 
     @property
     def as_block(self) -> Callable[[Chunk, FloatArray | None], Block]:

@@ -85,7 +85,7 @@ class AbstractRows(ABC, Generic[_RowBlock]):
 
     def gather(self, function: Callable[[_RowBlock], _Result], why: str) -> list[_Result]:
         """What ``function`` makes of each block, for what is no sum: rows have to be in memory."""
-        if not isinstance(self.source, ArraySource):
+        if not self.source.is_in_memory:
             raise ValueError(
                 f"{why} looks at all rows at once, but these are read in parts. Pass arrays that "
                 "fit into memory, or choose what is a sum over rows, as `strategy='width'`."

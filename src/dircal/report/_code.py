@@ -21,19 +21,15 @@ def write_code(task: Task, chosen: Method) -> str:
         "title": request.title,
         "source": request.source,
     }
-    call, maker = "Report.from_predictions(", "Report"
     first = ["    y_true,", "    y_prob,"]
     rows, weights = "y_true and y_prob are the rows", []
     if request.sample_weight is not None:
         weights = ["    sample_weight=sample_weight,"]
     if table is not None:
-        call, maker, rows = "distributed.report(", "distributed", "frame is the table"
-        columns = None if table.columns is None else [*table.columns]
-        named = {"label": table.label, "weight": table.weight, "columns": columns}
-        first = ["    frame,", *_arguments(named)]
+        rows, first = "table is scan(source, ...) of the rows", ["    table,"]
     code = {one.name: one.code for one in candidates}
-    names = {maker, *re.findall(r"\w+", " ".join(code.values()))}
-    known = {maker, *calibrators.__all__, *selection.__all__}
+    names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
+    known = {"Report", *calibrators.__all__, *selection.__all__}
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
@@ -44,7 +40,7 @@ def write_code(task: Task, chosen: Method) -> str:
         *(["from dircal.decide import CostTable"] if request.costs is not None else []),
         "",
         f"# {rows} with the fingerprint above.",
-        f"report = {call}",
+        "report = Report.from_predictions(",
         *first,
         "    calibrators={",
         *(f"        {name!r}: {code}" for name, code in described.items()),
@@ -97,6 +93,4 @@ def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
     if table is None:
         also = "" if task.request.sample_weight is None else ", sample_weight"
         return f"calibrator = {code}.fit(y_prob, y_true{also})"
-    named = {"label": table.label, "weight": table.weight, "columns": table.columns}
-    given = [f"{key}={value!r}" for key, value in named.items() if value is not None]
-    return f"calibrator = distributed.fit({', '.join([code, 'frame', *given])})"
+    return f"calibrator = {code}.fit(table)"

@@ -89,11 +89,12 @@ class Report:
         Parameters
         ----------
         y_true : array-like (n,) or (n, k), or ScoreTable
-            A table with labels and scores, or true labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
-            that count annotators; rows that all have as many count once.
+            A table with labels and scores. Or true labels, or soft ones with the columns of
+            ``y_prob``: probabilities, or integers that count annotators; rows that all have as
+            many count once.
         y_prob : array-like (n, k), optional
-            Left out for a table. Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
-            train the classifier.
+            Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
+            train the classifier. Left out for a table.
         calibrators : calibrator, list or dict, optional
             One, several, or several by the names to show; fitted or not. None stands for
             `AutoCalibrator`.
@@ -107,8 +108,8 @@ class Report:
         input_scale : {"probability", "logit"}, default="probability"
             What ``y_prob`` holds.
         cv : int, splitter or iterable of pairs, optional
-            Number of folds, each with its share of every class; None stands for 5. Or a splitter of scikit-learn; or
-            pairs of indices (rows to fit, rows to score) that score no row twice. A table that is
+            Number of folds, each with its share of every class; None stands for 5. Or a splitter of
+            scikit-learn; or pairs of indices (rows to fit, rows to score) that score no row twice. A table that is
             read in parts takes a number: rows are split by their numbers, and with more than
             1,000,000 of them None scores one fold of five.
         n_resamples : int, default=1_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dircal.inference import ArrayTrial, score_test_of
+from dircal.inference import score_test_of
 from dircal.report._candidates import Predicted, fit_on_all, predict
 from dircal.report._changes import summarise_changes
 from dircal.report._classes import summarise_classes
@@ -72,10 +72,10 @@ def _compare_with_old(task: Task, best: Predicted, steps: Steps) -> ShiftSummary
         return None
     steps.begin("comparing with the old rows")
     assert best.candidate is not None
-    trial = task.trial
-    assert isinstance(trial, ArrayTrial)
-    scored = trial.data.take(trial.scored)
-    rows = OldAndNew(task.old, trial.data, trial.splits, scored, best.predictions)
+    trial, data = task.trial, task.data.in_memory
+    assert trial.scored_rows is not None
+    scored = data.take(trial.scored_rows)
+    rows = OldAndNew(task.old, data, trial.splits, scored, best.predictions)
     rng = np.random.default_rng(task.seed)
     found = summarise_shift(rows, best.candidate, task.names, task.request.n_resamples, rng)
     steps.advance()

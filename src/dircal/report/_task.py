@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.decide import CostTable, check_costs
-from dircal.inference import ArrayTrial, PartsTrial, check_drawing, make_trial
+from dircal.inference import AbstractTrial, check_drawing, make_trial
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
 from dircal.selection import check_cv
@@ -17,9 +17,9 @@ from dircal.tables import (
     AbstractLabelledRows,
     Arguments,
     LabelledScores,
-    PartitionedScores,
     ScoreTable,
     check_fit,
+    check_fit_arrays,
     check_random_state,
     refuse_soft_labels,
 )
@@ -75,14 +75,14 @@ class Task:
 
     request: Request
     candidates: list[Candidate]
-    trial: ArrayTrial | PartsTrial
+    trial: AbstractTrial
     names: tuple[str, ...]
     seed: int
     columns_were_named: bool
     old: LabelledScores | None
 
     @property
-    def data(self) -> LabelledScores | PartitionedScores:
+    def data(self) -> AbstractLabelledRows:
         """All rows."""
         return self.trial.data
 
@@ -121,7 +121,7 @@ def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
         input_scale=request.input_scale,
         arguments=REPORTING,
     )
-    return _once_each(data) if isinstance(data, LabelledScores) else data
+    return _once_each(data.in_memory) if data.is_in_memory else data
 
 
 def _once_each(data: LabelledScores) -> LabelledScores:
@@ -142,7 +142,7 @@ def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores |
                 "neither."
             )
     _refuse_weights("y_old", request, data)
-    old = check_fit(
+    old = check_fit_arrays(
         request.prob_old,
         request.y_old,
         None,
@@ -164,7 +164,7 @@ def _check_costs(request: Request, data: AbstractLabelledRows) -> None:
 
 def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> None:
     """Raise unless rows count alike, with one label each, in memory: they are tested."""
-    if not isinstance(data, LabelledScores):
+    if not data.is_in_memory:
         raise ValueError(
             f"`{name}` needs all rows in memory, but the table is read in parts. Pass a table that "
             f"fits into memory, or leave `{name}` out."
@@ -174,7 +174,7 @@ def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> 
             f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
             "weights there are no tests. Leave one of them out."
         )
-    if _has_soft_labels(data):
+    if _has_soft_labels(data.in_memory):
         raise ValueError(
             f"`{name}` is given, and `y_true` holds soft labels: what it is for is tested, and "
             f"tests need one label for each row. Leave `{name}` out, or pass the most frequent "

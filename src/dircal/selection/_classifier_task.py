@@ -18,7 +18,7 @@ from dircal.selection._training import check_folds
 from dircal.tables import (
     FITTING,
     LabelledScores,
-    check_fit,
+    check_fit_arrays,
     classes_of_columns,
     observed_classes,
     show,
@@ -133,7 +133,7 @@ class ClassifierTask:
     ) -> LabelledScores:
         """Scores through the door; what was trained here knows the order of its columns."""
         weight = None if self.weight is None else self.weight[rows]
-        return check_fit(
+        return check_fit_arrays(
             scores,
             self.labels[rows],
             weight,

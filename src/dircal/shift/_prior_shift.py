@@ -23,7 +23,7 @@ from dircal.shift._label_shift import (
     check_frequencies,
     find_label_shift,
 )
-from dircal.tables import AbstractLabelledRows, LabelledScores, check_fit, check_number
+from dircal.tables import AbstractLabelledRows, LabelledScores, check_fit_arrays, check_number
 
 __all__ = ["PriorShift"]
 
@@ -208,7 +208,7 @@ class PriorShift(AbstractAdapted):
             )
         old: FloatArray | None = getattr(self, "old_priors_", None)
         if y_old is not None:
-            data = check_fit(
+            data = check_fit_arrays(
                 X_old,
                 y_old,
                 None,
@@ -238,7 +238,7 @@ class PriorShift(AbstractAdapted):
         check_number("level", self.level, above=0.0, below=1.0)
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         given: dict[str, FloatArray] = {}
         for name in ("old_priors", "priors"):
             if getattr(self, name) is not None:

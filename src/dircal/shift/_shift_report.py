@@ -11,7 +11,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.inference import score_test
 from dircal.shift._base import check_fitted_calibrator
 from dircal.shift._findings import Finding, LabelledProba, find_changes
-from dircal.tables import check_fit, check_integer, check_number, refuse_soft_labels
+from dircal.tables import check_fit_arrays, check_integer, check_number, refuse_soft_labels
 
 __all__ = ["ShiftReport", "compare_rows", "shift_report"]
 
@@ -200,7 +200,7 @@ def compare_rows(
 
 
 def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> LabelledProba:
-    data = check_fit(
+    data = check_fit_arrays(
         X,
         y,
         None,

@@ -11,12 +11,14 @@ from dircal.tables._arguments import (
 )
 from dircal.tables._arrays import (
     check_confidence,
+    check_fit_arrays,
+    check_predictions,
     check_probabilities,
     check_scores,
     check_values,
 )
 from dircal.tables._calibrated import CalibratedTable
-from dircal.tables._checks import check_fit, check_predictions, check_score_table
+from dircal.tables._checks import check_fit, check_score_table
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording, list_names
 from dircal.tables._columns import (
     FITTING,
@@ -42,7 +44,7 @@ from dircal.tables._label_types import (
     plain_labels_advice,
     show,
 )
-from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._labelled_scores import BOTH, AbstractLabelledRows, LabelledScores
 from dircal.tables._labels import (
     as_labels,
     class_indices,
@@ -75,6 +77,7 @@ from dircal.tables._weights import check_weight
 
 __all__ = [
     "BINARY",
+    "BOTH",
     "FITTING",
     "LARGEST",
     "LIMITS",
@@ -105,6 +108,7 @@ __all__ = [
     "check_confidence",
     "check_distribution",
     "check_fit",
+    "check_fit_arrays",
     "check_integer",
     "check_keys",
     "check_number",

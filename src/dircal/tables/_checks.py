@@ -8,9 +8,9 @@ import numpy as np
 
 from dircal._typing import AnyFloatArray, ArrayLike, InputScale
 from dircal.exceptions import DircalWarning, warn
-from dircal.tables._arrays import check_fit_arrays, check_prediction_arrays
+from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
-from dircal.tables._columns import MEASURING, Arguments
+from dircal.tables._columns import Arguments
 from dircal.tables._dask_parts import DaskStore
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._local_parts import LocalStore
@@ -20,7 +20,7 @@ from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._parts import agree
 from dircal.tables._score_table import ScoreTable
 
-__all__ = ["check_fit", "check_predictions", "check_score_table"]
+__all__ = ["check_fit", "check_score_table"]
 
 
 def check_fit(
@@ -144,33 +144,6 @@ def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
     if table.client is not None:
         return DaskStore(table.client, batches, reader, delayed, table.on_rows)
     return LocalStore(batches, reader, table.limits.memory_bytes, on_rows=table.on_rows)
-
-
-def check_predictions(
-    y_true: ArrayLike | ScoreTable,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    classes: Iterable[Any] | None,
-    *,
-    name: str = "y_prob",
-    input_scale: InputScale = "probability",
-    from_a_map: bool = False,
-) -> AbstractLabelledRows:
-    """Check probabilities, or logits, to be measured, their true labels and weights.
-
-    What comes ``from_a_map`` is accepted as is: its columns have been checked before.
-    """
-    if isinstance(y_true, ScoreTable):
-        return check_score_table(y_true, classes, input_scale, MEASURING, order_is_known=from_a_map)
-    return check_prediction_arrays(
-        y_true,
-        y_prob,
-        sample_weight,
-        classes,
-        name=name,
-        input_scale=input_scale,
-        from_a_map=from_a_map,
-    )
 
 
 def _refuse_arrays(

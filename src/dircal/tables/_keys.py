@@ -12,6 +12,7 @@ from dircal.exceptions import UnknownGroupWarning, warn
 from dircal.tables._conversion import refuse_masked
 from dircal.tables._eager import eager_frame
 from dircal.tables._label_types import as_label_array, as_plain
+from dircal.tables._score_table import ScoreTable
 
 __all__ = [
     "check_keys",
@@ -119,19 +120,21 @@ def known_groups(keys: Sequence[Any], known: LabelArray) -> IntArray:
 
 
 def split_groups(
-    X: ArrayLike,
-    groups: ArrayLike | str,
+    X: ArrayLike | ScoreTable,
+    groups: ArrayLike | str | None,
     of_type: str | None = None,
     *,
     names: tuple[str, str] = ("X", "groups"),
-) -> tuple[ArrayLike, list[Any]]:
+) -> tuple[ArrayLike | ScoreTable, list[Any] | None]:
     """Return scores without a column of groups, if its name is given, and the group of each row.
+
+    Without groups there are None. A table has its own.
 
     Parameters
     ----------
-    X : array or data frame
+    X : array, data frame or ScoreTable
         Scores.
-    groups : array or str
+    groups : array, str or None
         Group of each row, or the name of their column.
     of_type : str, optional
         `key_type` of earlier groups.
@@ -139,6 +142,16 @@ def split_groups(
         Names of both arguments.
     """
     scores, name = names
+    if isinstance(X, ScoreTable):
+        if groups is not None:
+            raise ValueError(
+                f"`{name}` is given, but `{scores}` is a table. Name its column of groups: "
+                "scan(..., group=...)."
+            )
+        own = None if X.group is None else X.loaded.group
+        return X, None if own is None else check_keys(name, own, len(own), of_type)
+    if groups is None:
+        return X, None
     if isinstance(groups, str):
         if not nw.dependencies.is_into_dataframe(X):
             raise ValueError(

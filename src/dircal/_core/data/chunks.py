@@ -7,7 +7,7 @@ for the next pass, such as probabilities, is kept beside the chunk.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
@@ -200,6 +200,36 @@ class AbstractChunkSource(ABC):
         Its results are its own: the first is added to in place.
         """
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are arrays of this process."""
+        return False
+
+    def kept(self) -> "AbstractChunkSource":
+        """The same rows, whose chunks are kept as far as there is room for them."""
+        return self
+
+    def fresh(self) -> "AbstractChunkSource":
+        """The same rows, without what passes have kept of them."""
+        return self
+
+    def fold_with(
+        self,
+        others: "Sequence[AbstractChunkSource]",
+        function: Callable[[tuple[Chunk, ...]], _T],
+        chunk_rows: int | None = None,
+    ) -> _T:
+        """Sum a function of chunks of the same rows, one of this source and of each other.
+
+        Sources that can cut chunks of ``chunk_rows`` rows do.
+        """
+        if others:
+            raise ValueError(
+                "Several predictions of the same rows were given, of which some are in memory and "
+                "others are read in parts. Pass all of them in the same way."
+            )
+        return self.fold(partial(_alone, function))
+
     @abstractmethod
     def subsample(self) -> "AbstractChunkSource | None":
         """Some of these rows, enough for a first guess; None if there are few.
@@ -230,6 +260,10 @@ class AbstractChunkSource(ABC):
     def span(self) -> tuple[float, float]:
         """The smallest and the largest score."""
         return self.survey.span.low, self.survey.span.high
+
+
+def _alone(function: Callable[[tuple[Chunk, ...]], _T], chunk: Chunk) -> _T:
+    return function((chunk,))
 
 
 @dataclass
