@@ -39,7 +39,7 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
     if table.dtype.kind == "c":
         raise ValueError(
             f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. "
-            "(Complex data not supported.) Pass strings, integers or booleans."
+            "Pass strings, integers or booleans. (Complex data not supported.)"
         )
     labels: LabelArray = column_or_1d(table, warn=True)
     if len(labels) != n_samples:
