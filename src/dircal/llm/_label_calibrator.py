@@ -259,7 +259,8 @@ class LabelCalibrator(AbstractCalibrator):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        return np.asarray(self.classes_[self._predict_by_group(X, groups).argmax(axis=1)])
+        proba = self._predict_by_group(X, groups)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""
