@@ -93,9 +93,9 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             row. Memory-mapped arrays are read in chunks.
         y : array of shape (n_samples,) or (n_samples, n_classes), optional
             True labels: strings, integers or booleans; a `ScoreTable` has its own. Or soft labels,
-            with a column for each column of `X`: probabilities that sum to one in each row, or counts of annotators,
-            which are integers; a row then counts like so many rows as it has annotators, who are
-            worth less: see `effective_annotators`.
+            with a column for each column of `X`: probabilities that sum to one in each row, or
+            counts of annotators, which are integers; a row then counts like as many rows as it has
+            annotators, who are worth less: see `effective_annotators`.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
         counts : bool, default=False

@@ -61,8 +61,9 @@ def compare(
     cv : int, splitter or iterable of pairs, optional
         Number of folds, each with its share of every class; None stands for 5. Or a splitter of
         scikit-learn; or pairs of indices (rows to fit, rows to score) that score no row twice: a
-        single pair is a calibration set and a test set. A table that is read in parts takes a number: rows are split
-        by their numbers, and with more than 1,000,000 of them None scores one fold of five.
+        single pair is a calibration set and a test set. A table that is read in parts takes a
+        number: rows are split by their numbers, and with more than 1,000,000 of them None scores
+        one fold of five.
     measures : sequence of str or callables, optional
         Measures of `dircal.metrics` by name, as functions, or with options as a
         ``functools.partial``; by default accuracy, log-loss, Brier score and all calibration

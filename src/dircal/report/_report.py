@@ -109,9 +109,9 @@ class Report:
             What ``y_prob`` holds.
         cv : int, splitter or iterable of pairs, optional
             Number of folds, each with its share of every class; None stands for 5. Or a splitter of
-            scikit-learn; or pairs of indices (rows to fit, rows to score) that score no row twice. A table that is
-            read in parts takes a number: rows are split by their numbers, and with more than
-            1,000,000 of them None scores one fold of five.
+            scikit-learn; or pairs of indices (rows to fit, rows to score) that score no row twice.
+            A table that is read in parts takes a number: rows are split by their numbers, and with
+            more than 1,000,000 of them None scores one fold of five.
         n_resamples : int, default=1_000
             Number of draws for each interval and test, at least 100.
         random_state : int, numpy Generator or None, default=0

@@ -17,6 +17,7 @@ from dircal.tables import (
     LabelledScores,
     ScoreTable,
     find_key,
+    groups_of_fit,
     key_type,
     known_groups,
     same_kind,
@@ -140,7 +141,7 @@ class GroupedCalibrator(AbstractAdapted):
         self : object
             The fitted calibrator.
         """
-        scores, of_rows = split_groups(X, groups)
+        scores, of_rows = groups_of_fit(X, groups)
         self._groups_of_fit: list[Any] | None = of_rows
         try:
             return super().fit(scores, y, sample_weight, counts=counts)

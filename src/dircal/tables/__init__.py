@@ -31,6 +31,7 @@ from dircal.tables._eager import eager_frame
 from dircal.tables._keys import (
     check_keys,
     find_key,
+    groups_of_fit,
     key_type,
     known_groups,
     split_groups,
@@ -130,6 +131,7 @@ __all__ = [
     "eager_frame",
     "find_columns",
     "find_key",
+    "groups_of_fit",
     "is_missing",
     "key_type",
     "known_groups",

@@ -17,6 +17,7 @@ from dircal.tables._score_table import ScoreTable
 __all__ = [
     "check_keys",
     "find_key",
+    "groups_of_fit",
     "key_type",
     "known_groups",
     "split_groups",
@@ -119,22 +120,35 @@ def known_groups(keys: Sequence[Any], known: LabelArray) -> IntArray:
     return codes
 
 
+def groups_of_fit(
+    X: ArrayLike | ScoreTable, groups: ArrayLike | str | None
+) -> tuple[ArrayLike | ScoreTable, list[Any] | None]:
+    """Return the scores of a fit and the group of each row, which a table has itself."""
+    if not isinstance(X, ScoreTable):
+        return (X, None) if groups is None else split_groups(X, groups)
+    if groups is not None:
+        raise ValueError(
+            "`groups` is given, but `X` is a table. Name its column of groups: "
+            "scan(..., group=...)."
+        )
+    own = None if X.group is None else X.loaded.group
+    return X, None if own is None else check_keys("groups", own, len(own), None)
+
+
 def split_groups(
-    X: ArrayLike | ScoreTable,
-    groups: ArrayLike | str | None,
+    X: ArrayLike,
+    groups: ArrayLike | str,
     of_type: str | None = None,
     *,
     names: tuple[str, str] = ("X", "groups"),
-) -> tuple[ArrayLike | ScoreTable, list[Any] | None]:
+) -> tuple[ArrayLike, list[Any]]:
     """Return scores without a column of groups, if its name is given, and the group of each row.
-
-    Without groups there are None. A table has its own.
 
     Parameters
     ----------
-    X : array, data frame or ScoreTable
+    X : array or data frame
         Scores.
-    groups : array, str or None
+    groups : array or str
         Group of each row, or the name of their column.
     of_type : str, optional
         `key_type` of earlier groups.
@@ -142,16 +156,6 @@ def split_groups(
         Names of both arguments.
     """
     scores, name = names
-    if isinstance(X, ScoreTable):
-        if groups is not None:
-            raise ValueError(
-                f"`{name}` is given, but `{scores}` is a table. Name its column of groups: "
-                "scan(..., group=...)."
-            )
-        own = None if X.group is None else X.loaded.group
-        return X, None if own is None else check_keys(name, own, len(own), of_type)
-    if groups is None:
-        return X, None
     if isinstance(groups, str):
         if not nw.dependencies.is_into_dataframe(X):
             raise ValueError(

@@ -189,7 +189,10 @@ class TextFile:
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         with self.path.open("rb") as raw:
-            yield gzip.GzipFile(fileobj=raw) if self.is_gzip else raw
+            if self.is_gzip:
+                yield gzip.GzipFile(fileobj=raw)
+            else:
+                yield raw
 
     @contextmanager
     def _open(self) -> Iterator[io.TextIOWrapper]:
