@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from dircal.tables._array_files import ArrayFile
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._text import DELIMITERS, TextFile, TextRows
+from dircal.tables._text import DELIMITERS, TextFile, TextRows, require_pyarrow
 
 __all__ = [
     "AbstractBatch",
@@ -321,11 +320,7 @@ def _is_table(path: Path) -> bool:
 
 def row_groups(files: Sequence[str | os.PathLike[str]]) -> tuple[list[RowGroup], tuple[str, ...]]:
     """Return the row groups of Parquet files, and the names of the columns of the first."""
-    if find_spec("pyarrow") is None:
-        raise ModuleNotFoundError(
-            "Parquet files need pyarrow, which is not installed. Install the extra: "
-            "pip install 'dircal[cli]'"
-        )
+    require_pyarrow("Parquet files need")
     import pyarrow.parquet as pq
 
     groups: list[RowGroup] = []

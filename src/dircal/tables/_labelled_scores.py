@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,20 +43,20 @@ class AbstractLabelledRows(ABC):
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
 
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the scores as they were given."""
+    if TYPE_CHECKING:
+        # Fields of one subclass and properties of the other: dataclasses take properties of a base
+        # for defaults of fields.
+        @property
+        def dtype(self) -> np.dtype[Any]:
+            """Type of the scores as they were given."""
 
-    @property
-    @abstractmethod
-    def is_weighted(self) -> bool:
-        """Whether rows may differ in weight."""
+        @property
+        def is_weighted(self) -> bool:
+            """Whether rows may differ in weight."""
 
-    @property
-    @abstractmethod
-    def total_weight(self) -> float:
-        """Sum of the sample weights."""
+        @property
+        def total_weight(self) -> float:
+            """Sum of the sample weights."""
 
     @abstractmethod
     def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from dircal._typing import FloatArray
 from dircal.tables._limits import LIMITS
 
-__all__ = ["DELIMITERS", "TextFile", "TextRows"]
+__all__ = ["DELIMITERS", "TextFile", "TextRows", "require_pyarrow"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """Delimiters by the ending of the file, unless another is passed or found in the header."""
@@ -84,6 +85,7 @@ class TextFile:
 
     def read(self) -> "TextRows":
         """Read all rows, as text."""
+        require_pyarrow("Text files need")
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -318,6 +320,14 @@ class TextRows:
         encoded = self.column(name).dictionary_encode()
         words = np.array(encoded.dictionary.to_pylist(), dtype=object)
         return words[np.asarray(encoded.indices)] if len(words) else np.empty(len(self), object)
+
+
+def require_pyarrow(what: str) -> None:
+    """Raise an error that names the extra if pyarrow is not installed."""
+    if find_spec("pyarrow") is None:
+        raise ModuleNotFoundError(
+            f"{what} pyarrow, which is not installed. Install the extra: pip install 'dircal[cli]'"
+        )
 
 
 def _find_delimiter(line: str, usual: str) -> str:
