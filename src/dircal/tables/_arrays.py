@@ -1,7 +1,7 @@
 """The one door: raw input in, clean arrays out, or a ValueError that says what to do."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -35,6 +35,7 @@ from dircal.tables._numbers import (
     ROW_SUM_QUIET,
     ROW_SUM_TOLERANCE,
     SUM_SLACK,
+    WorstSum,
     refuse_dates,
     rounding_of,
 )
@@ -48,7 +49,6 @@ from dircal.tables._two_classes import (
 from dircal.tables._weights import check_weight
 
 __all__ = [
-    "WorstSum",
     "as_matrix",
     "check_confidence",
     "check_fit_arrays",
@@ -122,12 +122,12 @@ def _check_labelled(
     refuse_swapped(scores, labels, arguments)
     inputs, names = as_matrix(as_column(scores) if binary else scores, arguments.scores)
     n_features = inputs.shape[1]
-    weight, n = check_weight(sample_weight, len(inputs)), len(inputs)
+    weight, n = check_weight(sample_weight, len(inputs), arguments), len(inputs)
     if has_label_columns(labels, arguments, counts=counts):
         soft = as_soft_labels(labels, weight, n, arguments, counts=counts)
         soft, column_classes = soft.match(names, n_features, classes, arguments)
         indices, targets = soft.labels, soft.targets
-        weight = check_weight(soft.times(weight), n)
+        weight = check_weight(soft.times(weight), n, arguments)
     else:
         given = as_labels(labels, n, arguments)
         observed = observed_classes(given if weight is None else given[weight > 0])
@@ -277,14 +277,6 @@ def check_values(
     worst = worst_row_sum(inputs, weight, input_scale, arguments)
     if worst.warning:
         warn(worst.warning, RowSumWarning)
-
-
-@dataclass(frozen=True)
-class WorstSum:
-    """By how much the sum of a row misses one at most, and what to say of it if it is much."""
-
-    miss: float
-    warning: str = ""
 
 
 def worst_row_sum(

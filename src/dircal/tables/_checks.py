@@ -1,7 +1,6 @@
 """Check rows with labels, whether they are arrays or a table."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import Arguments
 from dircal.tables._dask_parts import DaskStore
 from dircal.tables._labelled_scores import AbstractLabelledRows
+from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
 from dircal.tables._numbers import ROW_SUM_TOLERANCE
 from dircal.tables._part_reader import PartReader
 from dircal.tables._partitioned import PartitionedScores
-from dircal.tables._parts import agree
+from dircal.tables._parts import Agreement, PartSummary, agree
 from dircal.tables._score_table import ScoreTable
 
 __all__ = ["check_fit", "check_score_table"]
@@ -110,25 +110,46 @@ def _check_parts(
     order_is_known: bool,
 ) -> PartitionedScores:
     """Check the rows of a table in parts, in one pass and a look at some of them."""
-    if table.label_columns is not None or table.group is not None:
+    if table.group is not None:
         raise ValueError(
-            f"{table.where} is read in parts, where soft labels and groups are not supported. "
-            "Pass a table that fits into memory."
+            f"{table.where} is read in parts, where groups are not supported. Pass a table that "
+            "fits into memory."
         )
     names, of_columns = table.score_columns
     if classes is None and of_columns is not None:
         classes = of_columns.tolist()
-    assert table.label is not None
-    arguments = replace(arguments, labels=table.label)
+    labels = table.label
+    arguments = table.arguments(arguments, "row {}".format)
     reader = PartReader(
-        tuple(names), table.label, table.weight, table.skip_unlabelled, input_scale, arguments
+        tuple(names),
+        tuple(soft_columns(table)[0]) if labels is None else labels,
+        table.weight,
+        table.skip_unlabelled,
+        input_scale,
+        arguments,
+        table.columns.words,
     )
     store = _store(table, reader)
     summaries = store.survey()
-    agreed = agree(summaries, classes, arguments)
+    agreed = _agree(table, summaries, classes, arguments)
     data = PartitionedScores.of(store.parts(agreed, summaries), agreed)
     data.judge(input_scale, arguments, order_is_known=order_is_known)
     return data
+
+
+def _agree(
+    table: ScoreTable,
+    summaries: Sequence[PartSummary],
+    classes: Iterable[Any] | None,
+    arguments: Arguments,
+) -> Agreement:
+    n_left_out = sum(each.n_left_out for each in summaries)
+    n_rows = sum(each.n_rows for each in summaries)
+    if n_rows == 0 and not any(each.error for each in summaries):
+        raise no_labels(table) if n_left_out else no_rows(table)
+    agreed = agree(summaries, classes, arguments)
+    warn_of_left_out(n_left_out, n_left_out + n_rows)
+    return agreed
 
 
 def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:

@@ -24,8 +24,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a caller calls its scores and labels, what it is, and what to do about bad scores.
+    """Names of the arguments of a caller, what it is, and the remedy for bad scores.
 
+    ``weights`` are the weights of the rows, ``label_column`` names a column of soft labels.
     ``order_fix`` says what to do about columns in another order than they are taken for, with
     their labels at the place of ``{}``. ``row`` and ``column`` name the place of a number, by its
     indices. With ``is_binary`` there are two classes, and one column may stand for both.
@@ -39,6 +40,8 @@ class Arguments:
     row: Callable[[int], str] = "row {}".format
     column: Callable[[int], str] = "column {}".format
     is_binary: bool = False
+    weights: str = "sample_weight"
+    label_column: Callable[[int], str] = "column {}".format
 
 
 FITTING = Arguments(

@@ -7,18 +7,21 @@ __all__ = ["refuse_lazy"]
 
 def refuse_lazy(name: str, value: object) -> None:
     """Refuse what would have to be read first, and say what fits it without reading it whole."""
-    # By their names: none of these libraries need be there.
+    # By their names: none of these libraries need be installed.
     module = type(value).__module__.partition(".")[0]
+    source = "frame"
     if nw.dependencies.is_dask_dataframe(value) or module == "dask":
-        what, fix = "a lazy collection of Dask", "its rows stay on the workers"
+        what, effect = "a lazy collection of Dask", "its rows stay on the workers"
     elif nw.dependencies.is_polars_lazyframe(value):
-        what, fix = "a LazyFrame of polars", "it reads Parquet: write one with `sink_parquet`"
+        what, effect = "a LazyFrame of polars", "write it with `sink_parquet` first"
+        source = "path"
     elif module == "pyarrow" and any(c.__name__ == "Dataset" for c in type(value).__mro__):
-        what, fix = "a dataset of pyarrow", "its row groups are read one by one"
+        what, effect = "a dataset of pyarrow", "its row groups are read one by one"
+        source = "dataset"
     else:
         return
     raise ValueError(
-        f"`{name}` is {what}, which holds no rows yet. Fit on it with "
-        f"`dircal.distributed.fit(calibrator, frame, label=...)`: {fix}. Or load the rows into "
+        f"`{name}` is {what}, whose rows are not in memory. Fit on it with "
+        f"`calibrator.fit(dircal.scan({source}, label=...))`: {effect}. Or load the rows into "
         "memory first."
     )

@@ -15,7 +15,7 @@ from dircal.exceptions import DircalWarning, warn
 from dircal.tables._array_files import ArrayFile, read_label_file
 from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import BatchRows
-from dircal.tables._column_choice import ClassColumns
+from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
 from dircal.tables._labels import as_labels
@@ -115,37 +115,89 @@ def _load_scores(
         scores = scores[kept]
         weight = None if weight is None else weight[kept]
         group = None if group is None else as_array(group)[kept]
-        n_left = len(kept) - len(scores)
-        warn(f"{n_left:,} of {len(kept):,} rows have no label and are left out.", DircalWarning)
+        warn_of_left_out(len(kept) - len(scores), len(kept))
     has_names = table.columns.by_nature is None
     return LoadedRows(scores, names, found, labels, weight, group, place, has_names)
 
 
 def _load_soft(table: "ScoreTable") -> LoadedRows:
     """Load rows with soft labels: a column for each class."""
-    columns, argument = table.columns, table.columns.words.label_columns
     assert table.label_columns is not None
-    if columns.by_nature is not None:
+    if table.columns.by_nature is not None:
         name = table.label_columns
         numbers = _label_array(table, name if isinstance(name, str) else name[0])
-        positions, texts = [], None
+        classes = _soft_classes(table, None, numbers.shape[1])
+        found = table.find(classes)
+        numbers = numbers[:, _order_of(found, classes)]
     else:
-        stems = columns.label_positions(table.label_columns, argument)
-        positions, texts = list(stems.values()), list(stems)
-        names = [columns.names[i] for i in positions]
+        names, found = soft_columns(table)
         parts = [batch.read(names, ()) for batch in table.batches]
-        numbers = np.concatenate([as_matrix(one.scores)[0] for one in parts if one.n_rows])
-    classes = _soft_classes(table, texts, numbers.shape[1])
-    known = np.nan_to_num(numbers) if table.skip_unlabelled else numbers
-    kept = (known != 0.0).any(axis=1)
+        given = [as_matrix(part.scores, "labels")[0] for part in parts if part.n_rows]
+        if not given:
+            raise no_rows(table)
+        numbers = np.concatenate(given)
+    kept = ~has_no_annotator(numbers, table.skip_unlabelled)
     if not kept.any():
-        raise ValueError(f"{table.where} has no row with a label. Pass other columns: {argument}.")
-    found = table.find(classes, positions)
-    order = [classes.tolist().index(label) for label in found.classes.tolist()]
-    labels = numbers[kept][:, order]
+        raise no_labels(table)
+    labels = numbers[kept]
     if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)
     return _load_scores(table, found, labels, None if kept.all() else kept)
+
+
+def soft_columns(table: "ScoreTable") -> tuple[list[str], ClassColumns]:
+    """Find the columns with soft labels, in the order of the scores, and those with scores."""
+    columns = table.columns
+    assert table.label_columns is not None
+    stems = columns.label_positions(table.label_columns, columns.words.label_columns)
+    classes = _soft_classes(table, list(stems), len(stems))
+    found = table.find(classes, list(stems.values()))
+    names = [columns.names[i] for i in stems.values()]
+    return [names[i] for i in _order_of(found, classes)], found
+
+
+def _order_of(found: ClassColumns, classes: LabelArray) -> list[int]:
+    """Places of the labels of the scores among ``classes``."""
+    return [classes.tolist().index(label) for label in found.classes.tolist()]
+
+
+def has_no_annotator(numbers: FloatArray, skips_empty: bool) -> npt.NDArray[np.bool_]:
+    """Return which rows have no soft label: all zero, or empty if these are left out."""
+    known = np.nan_to_num(numbers) if skips_empty else numbers
+    return np.asarray(~(known != 0.0).any(axis=1))
+
+
+def no_rows(table: "ScoreTable") -> ValueError:
+    """Return the error about a table without rows."""
+    return ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
+
+
+def no_labels(table: "ScoreTable") -> ValueError:
+    """Return the error about a table without labels."""
+    words = table.columns.words
+    what = words.label if table.label_columns is None else words.label_columns
+    return ValueError(f"{table.where} has no row with a label. Pass another column: {what}.")
+
+
+def warn_of_left_out(n_left_out: int, n_rows: int) -> None:
+    """Warn that rows have no label."""
+    if n_left_out:
+        warn(f"{n_left_out:,} of {n_rows:,} rows have no label and are left out.", DircalWarning)
+
+
+def refuse_missing(
+    missing: npt.NDArray[np.bool_],
+    place: Callable[[int], str],
+    label: str,
+    words: Wording,
+    are_skipped: bool,
+) -> None:
+    """Raise if labels are missing, unless their rows are left out."""
+    if missing.any() and not are_skipped:
+        raise ValueError(
+            f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
+            f"without a label, or pass {words.skip}."
+        )
 
 
 def _label_array(table: "ScoreTable", name: str) -> npt.NDArray[Any]:
@@ -198,21 +250,15 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
         read = [one for one in read if one.n_rows]
         parts, places = [one.others[label] for one in read], [one.place for one in read]
     if sum(map(len, parts)) == 0:
-        raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
+        raise no_rows(table)
     kept = []
     for values, place in zip(parts, places, strict=True):
         missing = is_missing(values)
-        if missing.any() and not table.skip_unlabelled:
-            raise ValueError(
-                f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
-                f"without a label, or pass {table.columns.words.skip}."
-            )
+        refuse_missing(missing, place, label, table.columns.words, table.skip_unlabelled)
         kept.append(~missing)
     is_kept = np.concatenate(kept)
     if not is_kept.any():
-        raise ValueError(
-            f"{table.where} has no row with a label. Pass another {table.columns.words.label}."
-        )
+        raise no_labels(table)
     joined = _joined(parts)
     labels = joined if is_kept.all() else joined[is_kept]
     return typed_labels(labels, table), None if is_kept.all() else is_kept
@@ -250,15 +296,21 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
             column.compute() if table.client is None else table.client.compute(column).result()
         )
         found.append(as_labels(distinct, len(distinct), FITTING))
+    n_rows = 0
     for batch in table.batches:
         rows = batch.read((), (table.label,))
-        if rows.n_rows:
+        n_rows += rows.n_rows
+        labels = rows.others[table.label]
+        missing = is_missing(labels)
+        refuse_missing(missing, rows.place, table.label, table.columns.words, table.skip_unlabelled)
+        labels = as_array(labels)[~missing] if missing.any() else labels
+        if len(labels):
             try:
-                found.append(np.unique(as_labels(rows.others[table.label], rows.n_rows, FITTING)))
+                found.append(np.unique(as_labels(labels, len(labels), FITTING)))
             except ValueError as error:
                 raise ValueError(f"{error} (In {batch.name}.)") from error
     if not found:
-        raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
+        raise no_labels(table) if n_rows else no_rows(table)
     classes = common_labels(found, FITTING)
     # Strings as NumPy's own: files and messages have them so.
     return classes.astype(str) if classes.dtype.kind == "O" else classes

@@ -65,11 +65,11 @@ class LocalStore:
         if i in self._kept:
             return self._kept[i].raw
         batch = self.batches[i]
-        raw = self.reader.read(batch)
+        raw, _ = self.reader.read(batch)
         if raw is None or len(raw.inputs) != n_rows:
             raise ValueError(
                 f"{batch.name} has changed since it was checked: it had {n_rows:,} rows then. "
-                "Fit again when nobody writes to it."
+                "Fit again when it is no longer written to."
             )
         return raw
 

@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = [
     "ROW_SUM_QUIET",
     "ROW_SUM_TOLERANCE",
     "SUM_SLACK",
+    "WorstSum",
     "check_integer",
     "check_number",
     "check_option",
@@ -31,6 +33,14 @@ ROW_SUM_QUIET = 1e-4
 # Numbers of seven bits after the first, where float16 has ten.
 _BFLOAT16_EPS = 2.0**-7
 _OF_TIME = (np.datetime64, np.timedelta64)
+
+
+@dataclass(frozen=True)
+class WorstSum:
+    """Largest distance of the sum of a row from one, and a warning if it is large."""
+
+    miss: float
+    warning: str = ""
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:

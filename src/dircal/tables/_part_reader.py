@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from dircal._core.data.parts import Part
 from dircal._typing import InputScale
+from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import AbstractBatch, BatchRows
+from dircal.tables._column_choice import Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import is_missing
+from dircal.tables._loaded import has_no_annotator, is_missing, refuse_missing
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -39,22 +41,27 @@ class PartReader:
     ----------
     scores : tuple of str
         Columns with the scores.
-    label, weight : str
-        Columns with the labels, and with the weights if there are any.
+    labels : str or tuple of str
+        Column with the labels, or those with soft labels in the order of the scores.
+    weight : str or None
+        Column with the weights, if there are any.
     skip_unlabelled : bool
         Whether rows without a label are left out.
     input_scale : {"probability", "logit"}
         Scale of the scores.
     arguments : Arguments
-        What messages call them.
+        Names of the arguments in messages.
+    words : Wording
+        Names of the options in messages.
     """
 
     scores: tuple[str, ...]
-    label: str
+    labels: str | tuple[str, ...]
     weight: str | None
     skip_unlabelled: bool
     input_scale: InputScale
     arguments: Arguments
+    words: Wording
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +70,8 @@ class PartReader:
 
     @property
     def _others(self) -> list[str]:
-        return [self.label, *([] if self.weight is None else [self.weight])]
+        labels = [self.labels] if isinstance(self.labels, str) else self.labels
+        return [*labels, *([] if self.weight is None else [self.weight])]
 
     def check(self, batch: AbstractBatch, frame: Any = None) -> CheckedPart:
         """Read a batch, or the ``frame`` that it is, and summarise it.
@@ -73,37 +81,49 @@ class PartReader:
         """
         place = batch.place
         try:
-            raw = self.read(batch, frame)
+            raw, n_left_out = self.read(batch, frame)
             if raw is None:
-                return CheckedPart(None, PartSummary())
+                return CheckedPart(None, PartSummary(n_left_out=n_left_out))
             place = raw.place
             summary = check_part(raw, self.input_scale, replace(self.arguments, row=place))
-            return CheckedPart(raw, summary)
+            return CheckedPart(raw, replace(summary, n_left_out=n_left_out))
         except ValueError as error:
             text = str(error)
             where = "" if place(0).partition(" of ")[2] in text else f" (In {batch.name}.)"
             return CheckedPart(None, PartSummary(error=text + where))
 
-    def read(self, batch: AbstractBatch, frame: Any = None) -> RawPart | None:
-        """Read the arrays of a batch; None if it has no rows."""
+    def read(self, batch: AbstractBatch, frame: Any = None) -> tuple[RawPart | None, int]:
+        """Read the arrays of a batch, None without rows; and count the rows that are left out."""
         if frame is None:
             rows = batch.read(self.scores, self._others)
         else:
             rows = batch.of_frame(frame, self.scores, self._others)  # type: ignore[attr-defined]
         if rows.n_rows == 0:
-            return None
-        labels, place = rows.others[self.label], rows.place
+            return None, 0
+        labels, kept = self._labels_of(rows)
         weight = None if self.weight is None else rows.others[self.weight]
-        scores = rows.scores
-        if self.skip_unlabelled and (missing := is_missing(labels)).any():
-            kept = np.flatnonzero(~missing)
+        scores, place = rows.scores, rows.place
+        if kept is not None:
             if len(kept) == 0:
-                return None
+                return None, rows.n_rows
             scores, place = _take(rows, kept), partial(_place_of_kept, place, kept)
             labels = as_array(labels)[kept]
             weight = None if weight is None else as_array(weight)[kept]
+        n_left_out = 0 if kept is None else rows.n_rows - len(kept)
         arguments = replace(self.arguments, row=place)
-        return RawPart.of(scores, labels, weight, arguments)
+        return RawPart.of(scores, labels, weight, arguments), n_left_out
+
+    def _labels_of(self, rows: BatchRows) -> tuple[Any, npt.NDArray[np.intp] | None]:
+        """Return the labels of a batch, and the rows that have one; None if all have."""
+        if isinstance(self.labels, str):
+            labels = rows.others[self.labels]
+            missing = is_missing(labels)
+            refuse_missing(missing, rows.place, self.labels, self.words, self.skip_unlabelled)
+        else:
+            columns = [as_array(rows.others[name]) for name in self.labels]
+            labels = as_matrix(np.column_stack(columns), self.arguments.labels)[0]
+            missing = has_no_annotator(labels, self.skip_unlabelled)
+        return labels, np.flatnonzero(~missing) if missing.any() else None
 
     def part(self, raw: RawPart, agreed: Agreement, first: int, *, keeps: bool) -> Part:
         """Make a part that begins at row ``first`` of all, with columns assigned to classes."""
@@ -111,8 +131,6 @@ class PartReader:
 
 
 def _take(rows: BatchRows, kept: npt.NDArray[np.intp]) -> Any:
-    from dircal.tables._arrays import as_matrix
-
     matrix, names = as_matrix(rows.scores)
     return NamedScores(matrix[kept], names)
 

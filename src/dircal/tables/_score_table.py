@@ -23,7 +23,7 @@ from dircal.tables._batches import (
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, load, observed_labels
+from dircal.tables._loaded import LoadedRows, load, observed_labels, soft_columns
 from dircal.tables._text import TextFile
 
 __all__ = ["ScoreTable", "scan"]
@@ -93,6 +93,25 @@ class ScoreTable:
         if self.columns.by_nature is None:
             self.columns.check_names(self.scores, words.scores)
             self.columns.check_names(self.label_columns, words.label_columns)
+        self._check_roles()
+
+    def _check_roles(self) -> None:
+        """Raise if a column is named for two purposes."""
+        words = self.columns.words
+        roles: dict[str, str] = {}
+        for names, argument in (
+            (self.label, words.label),
+            (self.weight, words.weight),
+            (self.group, words.group),
+            (self.scores, words.scores),
+            (self.label_columns, words.label_columns),
+        ):
+            for name in [names] if isinstance(names, str) else names or ():
+                if roles.setdefault(name, argument) != argument:
+                    raise ValueError(
+                        f"{argument} names the column {name!r}, which {roles[name]} names as well. "
+                        "Pass each column for one purpose."
+                    )
 
     def is_label_file(self, name: str) -> bool:
         """Whether labels are in an NPY file next to an array of scores."""
@@ -105,7 +124,7 @@ class ScoreTable:
         if self.client is not None or self.dask_frame is not None:
             return False
         size = sum(batch.n_bytes(len(self.columns.names)) for batch in self.batches)
-        return self.label_columns is not None or size <= self.limits.memory_bytes
+        return size <= self.limits.memory_bytes
 
     @cached_property
     def loaded(self) -> LoadedRows:
@@ -117,12 +136,15 @@ class ScoreTable:
         """The columns with scores, and the label of each."""
         if self.is_in_memory:
             return self.loaded.found
+        if self.label_columns is not None:
+            return soft_columns(self)[1]
         return self.find(observed_labels(self))
 
     @cached_property
     def score_columns(self) -> tuple[list[str], LabelArray | None]:
         """Names of the columns with scores, and their labels if the names are not passed."""
-        if self.scores is not None and not isinstance(self.scores, str):
+        is_listed = self.scores is not None and not isinstance(self.scores, str)
+        if is_listed and self.label_columns is None:
             return list(self.scores), None if self.classes is None else np.asarray(self.classes)
         return [self.columns.names[i] for i in self.found.positions], self.found.classes
 
@@ -132,18 +154,40 @@ class ScoreTable:
         taken = [self.columns.names.index(name) for name in roles if name in self.columns.names]
         return self.columns.of_classes(self.scores, self.classes, labels, [*taken, *aside])
 
-    def arguments(self, given: Arguments, place: Callable[[int], str]) -> Arguments:
-        """What messages about values call the table, its rows and its columns."""
-        names, words = [self.columns.names[i] for i in self.found.positions], self.columns.words
+    def arguments(
+        self, given: Arguments, place: Callable[[int], str], found: ClassColumns | None = None
+    ) -> Arguments:
+        """Return the names of the table, its rows and its columns in messages about values.
+
+        ``found`` are the columns with scores; None stands for those that this finds.
+        """
+        words = self.columns.words
+        if found is None:
+            names = self.score_columns[0]
+        else:
+            names = [self.columns.names[i] for i in found.positions]
+        if self.label_columns is not None and self.columns.by_nature is None:
+            given = replace(given, label_column=ColumnNames(soft_columns(self)[0]))
         return replace(
             given,
             scores=self.where,
             labels=self.label or "labels",
+            weights=self.weight or given.weights,
             fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
             "names all classes and nothing else.",
             row=place,
-            column=lambda j: f"column {names[j]!r}",
+            column=ColumnNames(names),
         )
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Names columns in messages. It can be sent to another process."""
+
+    names: list[str]
+
+    def __call__(self, column: int) -> str:
+        return f"column {self.names[column]!r}"
 
 
 def scan(

@@ -1,6 +1,6 @@
 """Soft labels: how probable each class is as the label of a row, or how many annotators say so."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -15,11 +15,19 @@ from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
 from dircal.tables._eager import eager_frame
 from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
 from dircal.tables._names import match_names
-from dircal.tables._numbers import ROW_SUM_QUIET, ROW_SUM_TOLERANCE, SUM_SLACK, rounding_of
+from dircal.tables._numbers import (
+    ROW_SUM_QUIET,
+    ROW_SUM_TOLERANCE,
+    SUM_SLACK,
+    WorstSum,
+    rounding_of,
+)
 from dircal.tables._two_classes import classes_of_two
 
 __all__ = [
     "SoftLabels",
+    "SoftReading",
+    "SoftSummary",
     "as_soft_labels",
     "check_soft_labels",
     "has_label_columns",
@@ -163,6 +171,17 @@ def as_soft_labels(
 
     Rows of ``weight`` zero may hold anything.
     """
+    table, names = as_soft_table(labels, weight, n_samples, arguments)
+    sums = table.sum(axis=1, dtype=np.float64)
+    if counts or table.dtype.kind in "iub":
+        return _of_counts(table, sums, names, arguments, counts=counts)
+    return _of_probabilities(table, sums, names, arguments)
+
+
+def as_soft_table(
+    labels: ArrayLike, weight: FloatArray | None, n_samples: int, arguments: Arguments
+) -> tuple[npt.NDArray[Any], LabelArray | None]:
+    """Return finite numbers (n, k) that are not negative, and the names of their columns."""
     name, names = arguments.labels, None
     if nw.dependencies.is_into_dataframe(labels):
         frame = eager_frame(name, labels)
@@ -192,14 +211,11 @@ def as_soft_labels(
         i, j = np.argwhere(bad)[0]
         what = "must not be negative" if np.isfinite(table[i, j]) else "must be finite"
         raise ValueError(
-            f"`{name}` {what}; {arguments.row(i)}, {arguments.column(j)} is {table[i, j]:.6g}. "
+            f"`{name}` {what}; {arguments.row(i)}, {arguments.label_column(j)} is {table[i, j]:.6g}. "
             "Pass probabilities that sum to one in each row, or counts of annotators; leave out "
             "rows without either."
         )
-    sums = table.sum(axis=1, dtype=np.float64)
-    if counts or table.dtype.kind in "iub":
-        return _of_counts(table, sums, names, arguments, counts=counts)
-    return _of_probabilities(table, sums, names, arguments)
+    return table, names
 
 
 def _of_counts(
@@ -210,24 +226,47 @@ def _of_counts(
     *,
     counts: bool,
 ) -> SoftLabels:
-    name = arguments.labels
     off = sums != 1.0
     if not counts and off.any() and table.max() <= 1:
         i = int(off.argmax())
-        raise ValueError(
-            f"`{name}` holds only 0 and 1, and {arguments.row(i)} sums to {sums[i]:g}. "
-            f"{SEVERAL_LABELS} If these are counts of annotators, {_as_counts(arguments)}."
-        )
+        raise _of_ones(arguments.row(i), float(sums[i]), arguments)
     if not sums.any():
-        raise ValueError(f"`{name}` is zero in every row: nobody has said anything. Pass counts.")
-    used = np.where(sums > 0.0, sums, 1.0)
-    shares = table / used[:, None]
-    return SoftLabels(shares, sums if off.any() else None, names)
+        raise _of_nobody(arguments)
+    return SoftLabels(_shares_of_counts(table, sums), sums if off.any() else None, names)
+
+
+def _shares_of_counts(table: npt.NDArray[Any], sums: FloatArray) -> FloatArray:
+    shares: FloatArray = table / np.where(sums > 0.0, sums, 1.0)[:, None]
+    return shares
+
+
+def _of_ones(row: str, total: float, arguments: Arguments) -> ValueError:
+    return ValueError(
+        f"`{arguments.labels}` holds only 0 and 1, and {row} sums to {total:g}. "
+        f"{SEVERAL_LABELS} If these are counts of annotators, {_as_counts(arguments)}."
+    )
+
+
+def _of_nobody(arguments: Arguments) -> ValueError:
+    return ValueError(
+        f"`{arguments.labels}` is zero in every row: nobody has said anything. Pass counts."
+    )
 
 
 def _of_probabilities(
     table: npt.NDArray[Any], sums: FloatArray, names: LabelArray | None, arguments: Arguments
 ) -> SoftLabels:
+    worst = _worst_sum(table, sums, arguments)
+    if worst.warning:
+        warn(worst.warning, RowSumWarning)
+    shares = np.asarray(table, dtype=np.float64)
+    if worst.miss > _SUM_ROUNDING:
+        shares = shares / sums[:, None]
+    return SoftLabels(shares, None, names)
+
+
+def _worst_sum(table: npt.NDArray[Any], sums: FloatArray, arguments: Arguments) -> WorstSum:
+    """Raise unless rows are probabilities; return by how much they miss a sum of one."""
     name = arguments.labels
     misses = np.abs(sums - 1.0)
     worst = int(misses.argmax())
@@ -240,17 +279,112 @@ def _of_probabilities(
             f"to one; {arguments.row(worst)} sums to {sums[worst]:.6g}. Pass one label for each "
             f"row, or rows that sum to one: {fix}"
         )
-    # Rows of half precision miss by more, and no one can help it.
-    if misses[worst] > max(ROW_SUM_QUIET, rounding_of(table[worst])):
-        warn(
-            f"`{name}` has rows that do not sum to one ({arguments.row(worst)} sums to "
-            f"{sums[worst]:.6g}); they were renormalised.",
-            RowSumWarning,
+    # Rows of half precision miss by more.
+    if misses[worst] <= max(ROW_SUM_QUIET, rounding_of(table[worst])):
+        return WorstSum(float(misses[worst]))
+    return WorstSum(
+        float(misses[worst]),
+        f"`{name}` has rows that do not sum to one ({arguments.row(worst)} sums to "
+        f"{sums[worst]:.6g}); they were renormalised.",
+    )
+
+
+@dataclass(frozen=True)
+class SoftSummary:
+    """Facts about soft labels of a part of a table, by which all parts are read alike.
+
+    Parameters
+    ----------
+    n_annotators : float
+        Sum of all numbers, times the weights of the rows.
+    largest : float
+        Largest number.
+    are_whole : bool
+        Whether all numbers are integers.
+    are_certain : bool
+        Whether each row has a single class.
+    off : tuple of str and float, or None
+        Place and sum of the first row that does not sum to one.
+    error : str
+        Why the rows are not probabilities; empty if they are.
+    worst : WorstSum
+        By how much the sums of probabilities miss one.
+    """
+
+    n_annotators: float
+    largest: float
+    are_whole: bool
+    are_certain: bool
+    off: tuple[str, float] | None
+    error: str
+    worst: WorstSum
+
+    @classmethod
+    def of(
+        cls, table: FloatArray, weight: FloatArray | None, arguments: Arguments
+    ) -> "SoftSummary":
+        """Summarise soft labels (n, k), of one row at least."""
+        table, _ = as_soft_table(table, weight, len(table), arguments)
+        sums, error, worst = table.sum(axis=1), "", WorstSum(0.0)
+        try:
+            worst = _worst_sum(table, sums, arguments)
+        except ValueError as refused:
+            error = str(refused)
+        off = np.flatnonzero(sums != 1.0)
+        return cls(
+            float(sums.sum() if weight is None else sums @ weight),
+            float(table.max()),
+            bool((table == np.floor(table)).all()),
+            bool((np.count_nonzero(table, axis=1) <= 1).all()),
+            (arguments.row(off[0]), float(sums[off[0]])) if len(off) else None,
+            error,
+            worst,
         )
-    shares = np.asarray(table, dtype=np.float64)
-    if misses[worst] > _SUM_ROUNDING:
-        shares = shares / sums[:, None]
-    return SoftLabels(shares, None, names)
+
+
+@dataclass(frozen=True)
+class SoftReading:
+    """The way in which all parts of a table read their soft labels.
+
+    ``are_counts`` tells whether numbers are annotators, who weigh a row; ``are_certain`` whether
+    each row has a single class.
+    """
+
+    are_counts: bool
+    are_certain: bool
+    n_annotators: float
+
+    @classmethod
+    def agree(cls, parts: Sequence[SoftSummary], arguments: Arguments) -> "SoftReading":
+        """Decide between counts and probabilities: counts are integers in all parts."""
+        are_whole = all(part.are_whole for part in parts)
+        total = sum(part.n_annotators for part in parts)
+        off = next((part.off for part in parts if part.off is not None), None)
+        if are_whole and off is not None and max(part.largest for part in parts) <= 1:
+            raise _of_ones(*off, arguments)
+        if are_whole and total == 0.0:
+            raise _of_nobody(arguments)
+        if not are_whole:
+            error = next((part.error for part in parts if part.error), None)
+            if error is not None:
+                raise ValueError(error)
+            worst = max((part.worst for part in parts), key=lambda each: each.miss)
+            if worst.warning:
+                warn(worst.warning, RowSumWarning)
+        are_certain = all(part.are_certain for part in parts)
+        return cls(are_whole and off is not None, are_certain, total)
+
+    def read(
+        self, table: FloatArray, weight: FloatArray | None
+    ) -> tuple[IntArray, FloatArray | None, FloatArray | None]:
+        """Return the most probable class, soft labels unless certain, and weights of the rows."""
+        if weight is not None and not weight.all():
+            table = table.copy()
+            table[weight == 0.0] = np.arange(table.shape[1]) == 0
+        sums = table.sum(axis=1)
+        shares = _shares_of_counts(table, sums)
+        soft = SoftLabels(shares, sums if self.are_counts else None, None)
+        return soft.labels, None if self.are_certain else shares, soft.times(weight)
 
 
 def _as_counts(arguments: Arguments) -> str:

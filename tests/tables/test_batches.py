@@ -6,8 +6,8 @@ import pyarrow.dataset as ds
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dircal import VectorScaling, distributed
-from dircal.distributed._door import plain_column
+from dircal import VectorScaling, scan
+from dircal.tables._batches import frame_rows
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -22,7 +22,7 @@ def folder(frame, cut, tmp_path_factory):
     return path
 
 
-def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch):
+def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch, in_parts):
     from dircal.distributed import _local
 
     whole = VectorScaling().fit(frame[NAMES], frame["y"], frame["w"])
@@ -36,12 +36,12 @@ def test_files_folders_patterns_and_datasets(folder, frame, monkeypatch):
         if cache is not None:
             monkeypatch.setattr(_local, "_CACHE_BYTES", cache)
         for one in given:
-            fitted = distributed.fit(VectorScaling(), one, weight="w")
+            fitted = VectorScaling().fit(in_parts(one, weight="w"))
             # Files may come in another order, where the subsample to start from is another.
             assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
-def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch):
+def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts):
     from dircal._core.data import parts
     from dircal.distributed import _local
 
@@ -50,39 +50,39 @@ def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch):
     for n_threads in (1, 3):
         monkeypatch.setattr(_local, "_MOST_THREADS", n_threads)
         monkeypatch.setattr(_local.os, "cpu_count", lambda: 8)
-        found.append(distributed.fit(VectorScaling(), folder, weight="w").coef_)
+        found.append(VectorScaling().fit(in_parts(folder, weight="w")).coef_)
     assert_array_equal(*found)
 
 
-def test_a_bad_row_is_named_with_its_file(frame, tmp_path):
+def test_a_bad_row_is_named_with_its_file(frame, tmp_path, in_parts):
     table = frame.drop(columns="w").copy()
     table.loc[4321, "cat"] = -1.0
     table.to_parquet(tmp_path / "scores.parquet", row_group_size=1000)
     with pytest.raises(ValueError, match=r"row 4321 of '.*scores.parquet', column 2 is -1"):
-        distributed.fit(VectorScaling(), tmp_path, columns=NAMES)
+        VectorScaling().fit(in_parts(tmp_path, scores=NAMES))
 
 
-def test_files_that_are_none(folder, tmp_path):
+def test_files_that_are_none(folder, tmp_path, in_parts):
     with pytest.raises(FileNotFoundError, match="names no Parquet file"):
-        distributed.fit(VectorScaling(), tmp_path / "*.parquet")
+        VectorScaling().fit(in_parts(tmp_path / "*.parquet"))
     with pytest.raises(FileNotFoundError):
-        distributed.fit(VectorScaling(), tmp_path / "absent.parquet")
+        VectorScaling().fit(in_parts(tmp_path / "absent.parquet"))
     (tmp_path / "text.parquet").write_text("no table")
     with pytest.raises(ValueError, match="cannot be read as Parquet"):
-        distributed.fit(VectorScaling(), tmp_path)
+        VectorScaling().fit(in_parts(tmp_path))
 
 
-def test_files_with_other_columns(folder, frame, tmp_path):
+def test_files_with_other_columns(folder, frame, tmp_path, in_parts):
     frame.to_parquet(tmp_path / "a.parquet")
     frame.drop(columns="dog").to_parquet(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match=r"b.parquet' has no column called 'dog'"):
-        distributed.fit(VectorScaling(), tmp_path, weight="w", columns=NAMES)
+        VectorScaling().fit(in_parts(tmp_path, weight="w", scores=NAMES))
     frames = [frame, frame.drop(columns="dog")]
     with pytest.raises(ValueError, match=r"^part 1 has no column called 'dog'. Its columns: 'ant'"):
-        distributed.fit(VectorScaling(), frames, weight="w", columns=NAMES)
+        VectorScaling().fit(in_parts(frames, weight="w", scores=NAMES))
 
 
-def test_a_file_that_is_damaged_inside_is_named(frame, tmp_path):
+def test_a_file_that_is_damaged_inside_is_named(frame, tmp_path, in_parts):
     for name in "ab":
         frame.to_parquet(tmp_path / f"{name}.parquet")
     path = tmp_path / "b.parquet"
@@ -91,10 +91,10 @@ def test_a_file_that_is_damaged_inside_is_named(frame, tmp_path):
     bits[4:2000] = b"\xff" * 1996
     path.write_bytes(bits)
     with pytest.raises(ValueError, match=r"b.parquet' cannot be read as Parquet \(.*and whole"):
-        distributed.fit(VectorScaling(), tmp_path, weight="w", columns=NAMES)
+        VectorScaling().fit(in_parts(tmp_path, weight="w", scores=NAMES))
 
 
-def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch):
+def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch, in_parts):
     from dircal.distributed import _local, _open
 
     monkeypatch.setattr(_local, "_CACHE_BYTES", 0)
@@ -108,7 +108,7 @@ def test_a_file_that_changes_is_told(frame, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_open, "agree", shortened)
     with pytest.raises(ValueError, match="has changed since it was checked: it had 20,000 rows"):
-        distributed.fit(VectorScaling(), path, weight="w", columns=NAMES)
+        VectorScaling().fit(in_parts(path, weight="w", scores=NAMES))
 
 
 @pytest.mark.parametrize(

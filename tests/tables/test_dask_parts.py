@@ -10,6 +10,7 @@ import dask.dataframe as dd
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from dircal import (
     AutoCalibrator,
@@ -20,7 +21,7 @@ from dircal import (
     PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
-    distributed,
+    scan,
 )
 from dircal.distributed import _dask
 from distributed import Client
@@ -54,8 +55,8 @@ def lazy(frame):
 
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
-def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, client):
-    fitted = distributed.fit(calibrator, lazy, weight="w", client=client)
+def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, client, in_parts):
+    fitted = clone(calibrator).fit(in_parts(lazy, weight="w", client=client))
     whole = calibrator.fit(frame[NAMES], frame["y"], frame["w"])
     scores = frame[NAMES]
     assert_allclose(fitted.predict_proba(scores), whole.predict_proba(scores), rtol=0, atol=1e-10)
@@ -64,25 +65,25 @@ def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, clien
 
 def test_a_cluster_and_this_process_agree_to_the_last_digit(
     frame, cut, client, small_bundles, tmp_path
-):
+, in_parts):
     table = frame.drop(columns="w")
     many = dd.from_pandas(table, npartitions=64, sort=False)
     for i, part in enumerate(cut(table, 64)):
         part.to_parquet(tmp_path / f"{i:02}.parquet", index=False)
     here = [many.get_partition(i).compute(scheduler="synchronous") for i in range(64)]
     calibrator = DirichletCalibrator()
-    on_cluster = distributed.fit(calibrator, many, client=client)
-    in_parts = distributed.fit(calibrator, here)
-    without_client = distributed.fit(calibrator, many)
+    on_cluster = clone(calibrator).fit(in_parts(many, client=client))
+    in_parts = clone(calibrator).fit(in_parts(here))
+    without_client = clone(calibrator).fit(in_parts(many))
     assert_array_equal(on_cluster.coef_, in_parts.coef_)
     assert_array_equal(on_cluster.coef_, without_client.coef_)
-    files = distributed.fit(calibrator, tmp_path, client=client)
-    assert_array_equal(files.coef_, distributed.fit(calibrator, tmp_path).coef_)
+    files = clone(calibrator).fit(in_parts(tmp_path, client=client))
+    assert_array_equal(files.coef_, clone(calibrator).fit(in_parts(tmp_path)).coef_)
     assert_allclose(files.coef_, on_cluster.coef_, rtol=0, atol=1e-10)
 
 
-def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles):
-    both = distributed.fit(VectorScaling(), lazy, weight="w", client=client)
+def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles, in_parts):
+    both = VectorScaling().fit(in_parts(lazy, weight="w", client=client))
     with Client(
         n_workers=1,
         threads_per_worker=1,
@@ -90,12 +91,12 @@ def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles)
         dashboard_address=":0",
         set_as_default=False,
     ) as alone:
-        one = distributed.fit(VectorScaling(), lazy, weight="w", client=alone)
+        one = VectorScaling().fit(in_parts(lazy, weight="w", client=alone))
     assert_array_equal(one.coef_, both.coef_)
     assert_array_equal(one.intercept_, both.intercept_)
 
 
-def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles):
+def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles, in_parts):
     """No more than a few matrices of p x p come back; rows do not, but for the subsample."""
     sizes = []
     add = _dask.add_up_tree
@@ -105,7 +106,7 @@ def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles):
         return add(results)
 
     monkeypatch.setattr(_dask, "add_up_tree", note)
-    fitted = distributed.fit(DirichletCalibrator(clip=1e-6), lazy, weight="w", client=client)
+    fitted = DirichletCalibrator(clip=1e-6).fit(in_parts(lazy, weight="w", client=client))
     n_parameters = fitted.coef_.size + fitted.intercept_.size
     looks = sorted(sizes)[:-2]
     assert len(looks) > 5
@@ -127,16 +128,16 @@ def test_workers_that_are_lost_change_no_digit(frame, tmp_path):
     assert all(n_folds > 6 for *_, n_folds in results)
 
 
-def test_a_bad_row_is_named_with_its_partition(frame, client):
+def test_a_bad_row_is_named_with_its_partition(frame, client, in_parts):
     table = frame.drop(columns="w").copy()
     table.loc[10_003, "bee"] = np.nan
     lazy = dd.from_pandas(table, npartitions=4, sort=False)
     with pytest.raises(ValueError, match="row 3 of partition 2, column 1 is nan"):
-        distributed.fit(TemperatureScaling(), lazy, client=client)
+        TemperatureScaling().fit(in_parts(lazy, client=client))
 
 
-def test_measures_and_lazy_calibration(frame, lazy, client):
-    fitted = distributed.fit(VectorScaling(), lazy, weight="w", columns=NAMES, client=client)
+def test_measures_and_lazy_calibration(frame, lazy, client, in_parts):
+    fitted = VectorScaling().fit(in_parts(lazy, weight="w", scores=NAMES, client=client))
     calibrated = distributed.apply(fitted, lazy)
     options = {"weight": "w", "columns": NAMES, "client": client}
     found = distributed.evaluate(calibrated, **options)

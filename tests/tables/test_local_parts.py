@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import dircal
 from dircal import (
@@ -26,7 +27,7 @@ from dircal import (
     PlattCalibrator,
     TemperatureScaling,
     VectorScaling,
-    distributed,
+    scan,
 )
 from dircal.exceptions import ColumnOrderWarning, RowSumWarning
 
@@ -52,30 +53,29 @@ def assert_same_map(one, other, scores, atol=1e-10):
 
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
-def test_parts_give_the_map_that_arrays_give(calibrator, frame, cut):
+def test_parts_give_the_map_that_arrays_give(calibrator, frame, cut, in_parts):
     scores = frame[NAMES]
     whole = calibrator.fit(scores, frame["y"], frame["w"])
     for n_parts in (1, 7, 64):
-        fitted = distributed.fit(calibrator, cut(frame, n_parts), weight="w")
+        fitted = clone(calibrator).fit(in_parts(cut(frame, n_parts), weight="w"))
         assert_same_map(whole, fitted, scores)
         assert type(fitted) is type(calibrator)
-        assert fitted is not calibrator
     if hasattr(fitted, "explain"):
         assert "fitting rows" in str(fitted.explain()) or "Nothing" in str(fitted.explain())
 
 
-def test_isotonic_curves_of_parts_are_close_to_those_of_rows(frame, cut):
+def test_isotonic_curves_of_parts_are_close_to_those_of_rows(frame, cut, in_parts):
     """Scores are summed on a fine grid where they are many: the curve moves by next to nothing."""
     calibrator = OneVsRestCalibrator(IsotonicCalibrator())
     whole = calibrator.fit(frame[NAMES], frame["y"])
-    fitted = distributed.fit(calibrator, cut(frame.drop(columns="w"), 7))
+    fitted = clone(calibrator).fit(in_parts(cut(frame.drop(columns="w"), 7)))
     proba, other = (one.predict_proba(frame[NAMES]) for one in (whole, fitted))
     truth = (frame["y"].to_numpy()[:, None] == np.array(NAMES)).astype(float)
     brier = [float(((each - truth) ** 2).sum(axis=1).mean()) for each in (proba, other)]
     assert abs(brier[1] / brier[0] - 1.0) < 0.005
 
 
-def test_logits_single_precision_and_masked_classes(frame, cut):
+def test_logits_single_precision_and_masked_classes(frame, cut, in_parts):
     logits = np.log(frame[NAMES]).astype(np.float32)
     logits.iloc[::7, 1] = -np.inf
     table = logits.assign(y=np.where(np.arange(len(logits)) % 7 == 0, "ant", frame["y"]))
@@ -85,60 +85,60 @@ def test_logits_single_precision_and_masked_classes(frame, cut):
         OneVsRestCalibrator(PlattCalibrator(input_scale="logit")),
     ):
         whole = calibrator.fit(logits, table["y"])
-        assert_same_map(whole, distributed.fit(calibrator, cut(table, 5)), logits)
+        assert_same_map(whole, clone(calibrator).fit(in_parts(cut(table, 5))), logits)
 
 
-def test_rows_that_are_decided_tell_nothing(frame, cut):
+def test_rows_that_are_decided_tell_nothing(frame, cut, in_parts):
     logits = np.log(frame[NAMES])
     logits.iloc[:500, 1:] = -np.inf
     labels = frame["y"].where(np.arange(len(frame)) >= 500, "ant")
     table = logits.assign(y=labels)
     calibrator = VectorScaling(input_scale="logit")
-    fitted = distributed.fit(calibrator, cut(table, 3))
+    fitted = clone(calibrator).fit(in_parts(cut(table, 3)))
     # Rows to start from are picked among all, in memory among those that tell something.
     assert_same_map(calibrator.fit(logits, labels), fitted, logits, atol=1e-6)
 
 
 @pytest.mark.parametrize("columns", [["p", "q"], ["q"]])
-def test_two_classes_in_two_columns_or_in_one(columns):
+def test_two_classes_in_two_columns_or_in_one(columns, in_parts):
     rng = np.random.default_rng(3)
     q = rng.random(3000)
     table = pd.DataFrame({"p": 1 - q, "q": q, "y": (rng.random(3000) < q**2).astype(int)})
     for calibrator in (BetaCalibrator(), PlattCalibrator()):
         whole = calibrator.fit(table[columns], table["y"])
-        fitted = distributed.fit(calibrator, [table[:999], table[999:]], columns=columns)
+        fitted = clone(calibrator).fit(in_parts([table[:999], table[999:]], scores=columns))
         assert_same_map(whole, fitted, table[columns])
 
 
-def test_empty_parts_one_row_and_a_class_in_one_part_only(frame, cut):
+def test_empty_parts_one_row_and_a_class_in_one_part_only(frame, cut, in_parts):
     table = frame.sort_values("y", kind="stable")
     parts = [table[:0], table[:1], table[1:1], *cut(table[1:], 6), table[:0]]
     whole = DirichletCalibrator().fit(table[NAMES], table["y"])
     assert_same_map(
-        whole, distributed.fit(DirichletCalibrator(), parts, columns=NAMES), table[NAMES]
+        whole, DirichletCalibrator().fit(in_parts(parts, scores=NAMES)), table[NAMES]
     )
 
 
-def test_columns_in_any_order_go_by_name(frame, cut):
+def test_columns_in_any_order_go_by_name(frame, cut, in_parts):
     turned = frame[["y", "dog", "ant", "cat", "bee"]]
-    fitted = distributed.fit(VectorScaling(), cut(turned, 4))
+    fitted = VectorScaling().fit(in_parts(cut(turned, 4)))
     assert_array_equal(fitted.column_classes_, ["dog", "ant", "cat", "bee"])
     assert_same_map(VectorScaling().fit(frame[NAMES], frame["y"]), fitted, frame[NAMES])
 
 
-def test_an_order_that_is_wrong_is_told(frame, cut):
+def test_an_order_that_is_wrong_is_told(frame, cut, in_parts):
     named = dict(zip(NAMES, "abcd", strict=True))
     table = frame.rename(columns=named)[["b", "a", "c", "d", "y"]]
     with pytest.warns(ColumnOrderWarning, match="classes="):
-        distributed.fit(TemperatureScaling(), cut(table, 4))
+        TemperatureScaling().fit(in_parts(cut(table, 4)))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-def test_frames_of_any_kind(kind, frame, cut):
+def test_frames_of_any_kind(kind, frame, cut, in_parts):
     make = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[kind]
     parts = [make(part.reset_index(drop=True)) for part in cut(frame, 3)]
     whole = VectorScaling().fit(frame[NAMES], frame["y"], frame["w"])
-    assert_same_map(whole, distributed.fit(VectorScaling(), parts, weight="w"), frame[NAMES])
+    assert_same_map(whole, VectorScaling().fit(in_parts(parts, weight="w")), frame[NAMES])
 
 
 def bad(frame, row, column, value):
@@ -156,39 +156,39 @@ def bad(frame, row, column, value):
         ("y", None, r"`y` holds .*\(In part 2\.\)"),
     ],
 )
-def test_a_bad_row_is_named_with_its_part(column, value, told, frame, cut):
+def test_a_bad_row_is_named_with_its_part(column, value, told, frame, cut, in_parts):
     table = bad(frame, 10_003, column, value)
     with pytest.raises(ValueError, match=told):
-        distributed.fit(TemperatureScaling(), cut(table, 4))
+        TemperatureScaling().fit(in_parts(cut(table, 4)))
 
 
-def test_the_first_bad_part_is_told(frame, cut):
+def test_the_first_bad_part_is_told(frame, cut, in_parts):
     table = bad(bad(frame.assign(w=1), 15_000, "ant", np.nan).assign(w=1), 7, "cat", np.nan)
     with pytest.raises(ValueError, match="row 7 of part 0, column 2 is nan"):
-        distributed.fit(TemperatureScaling(), cut(table, 8))
+        TemperatureScaling().fit(in_parts(cut(table, 8)))
 
 
-def test_a_masked_label_is_named_with_its_part(frame, cut):
+def test_a_masked_label_is_named_with_its_part(frame, cut, in_parts):
     logits = np.log(frame[NAMES])
     logits.loc[5001, frame["y"][5001]] = -np.inf
     with pytest.raises(ValueError, match="for row 1 of part 1, where `X` masks"):
-        distributed.fit(VectorScaling(input_scale="logit"), cut(logits.assign(y=frame["y"]), 4))
+        VectorScaling(input_scale="logit").fit(in_parts(cut(logits.assign(y=frame["y"]), 4)))
 
 
-def test_weights_that_cannot_be(frame, cut):
+def test_weights_that_cannot_be(frame, cut, in_parts):
     table = frame.copy()
     table.loc[5002, "w"] = -1.0
     with pytest.raises(ValueError, match="row 2 of part 1 has weight -1"):
-        distributed.fit(TemperatureScaling(), cut(table, 4), weight="w")
+        TemperatureScaling().fit(in_parts(cut(table, 4), weight="w"))
     with pytest.raises(ValueError, match="zero for every row"):
-        distributed.fit(TemperatureScaling(), cut(frame.assign(w=0.0), 4), weight="w")
+        TemperatureScaling().fit(in_parts(cut(frame.assign(w=0.0), 4), weight="w"))
 
 
-def test_rows_that_are_renormalised_are_told_once(frame, cut):
+def test_rows_that_are_renormalised_are_told_once(frame, cut, in_parts):
     table = frame.drop(columns="w")
     table[NAMES] *= 1.003
     with pytest.warns(RowSumWarning, match=r"row \d+ of part \d sums to 1.003") as told:
-        distributed.fit(TemperatureScaling(), cut(table, 4))
+        TemperatureScaling().fit(in_parts(cut(table, 4)))
     assert len(told) == 1
 
 
@@ -207,23 +207,23 @@ def test_rows_that_are_renormalised_are_told_once(frame, cut):
         ({"columns": ["ant", "bee"]}, "must have rows that sum to one"),
     ],
 )
-def test_columns_that_cannot_be(options, told, frame, cut):
+def test_columns_that_cannot_be(options, told, frame, cut, in_parts):
     with pytest.raises(ValueError, match=told):
-        distributed.fit(TemperatureScaling(), cut(frame, 2), **options)
+        TemperatureScaling().fit(in_parts(cut(frame, 2), **options))
 
 
-def test_labels_of_two_kinds_and_no_rows(frame):
+def test_labels_of_two_kinds_and_no_rows(frame, in_parts):
     table = frame.drop(columns="w")
     with pytest.raises(ValueError, match="labels of one type"):
-        distributed.fit(TemperatureScaling(), [table, table.assign(y=1)])
+        TemperatureScaling().fit(in_parts([table, table.assign(y=1)]))
     with pytest.raises(ValueError, match=r"none of its 2 part\(s\) has a row"):
-        distributed.fit(TemperatureScaling(), [table[:0], table[:0]])
+        TemperatureScaling().fit(in_parts([table[:0], table[:0]]))
 
 
 @pytest.mark.parametrize("given", [7, [], [1, 2], None])
-def test_what_is_no_table(given):
+def test_what_is_no_table(given, in_parts):
     with pytest.raises(ValueError, match="`frame` must be a Dask DataFrame, the path"):
-        distributed.fit(TemperatureScaling(), given)
+        TemperatureScaling().fit(in_parts(given))
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_what_is_no_table(given):
         CalibratorCV(TemperatureScaling(), {"clip": [1e-3]}),
     ],
 )
-def test_calibrators_that_need_all_rows_are_refused(calibrator, frame):
+def test_calibrators_that_need_all_rows_are_refused(calibrator, frame, in_parts):
     with pytest.raises(ValueError, match="fitted by sums over rows"):
-        distributed.fit(calibrator, [frame])
+        clone(calibrator).fit(in_parts([frame]))
 
 
 def test_a_fit_in_memory_refuses_lazy_frames_and_names_this_one(frame, tmp_path):
@@ -247,16 +247,16 @@ def test_a_fit_in_memory_refuses_lazy_frames_and_names_this_one(frame, tmp_path)
         dd.from_pandas(frame, npartitions=2),
         ds.dataset(tmp_path),
     ):
-        with pytest.raises(ValueError, match=r"dircal\.distributed\.fit\(calibrator, frame"):
+        with pytest.raises(ValueError, match=r"calibrator\.fit\(dircal\.scan\("):
             TemperatureScaling().fit(lazy, frame["y"])
 
 
 PEAK = """
 import resource, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from dircal import TemperatureScaling, distributed
-from dircal.distributed import _local
-_local._CACHE_BYTES = 0
+from dataclasses import replace
+from dircal import TemperatureScaling, evaluate, scan
+from dircal.tables import TableLimits
 path, n_groups = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 schema = pa.schema([(name, pa.float64()) for name in "abcdefgh"] + [("y", pa.string())])
@@ -266,8 +266,9 @@ with pq.ParquetWriter(path, schema) as writer:
         y = np.array([*"abcdefgh"])[(q.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)]
         writer.write_table(pa.table([*q.T, y], schema=schema))
         del q, y
-distributed.fit(TemperatureScaling(clip=1e-6), path)
-distributed.evaluate(path)
+table = replace(scan(path, label="y"), limits=TableLimits(memory_bytes=0))
+TemperatureScaling(clip=1e-6).fit(table)
+evaluate(table)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -283,6 +284,6 @@ def test_the_peak_memory_of_a_streamed_fit_is_flat(tmp_path):
 
 
 def test_the_package_does_not_load_dask():
-    code = "import sys, dircal; dircal.distributed.fit; sys.exit('dask' in sys.modules)"
+    code = "import sys, dircal; dircal.scan; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    assert "distributed" in dircal.__all__
+    assert "scan" in dircal.__all__

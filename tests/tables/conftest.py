@@ -1,12 +1,16 @@
-"""A table in parts, and a cluster of two processes."""
+"""Tables in parts, and a cluster of two processes."""
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import softmax
+
+from dircal import scan
+from dircal.tables import TableLimits
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -33,6 +37,17 @@ def cut():
         return [table.iloc[i:j] for i, j in pairwise(ends)]
 
     return cut_frame
+
+
+@pytest.fixture(scope="session")
+def in_parts():
+    """Describe a table, with labels in column y, that is read again in every pass."""
+
+    def scan_in_parts(source, **options):
+        table = scan(source, **{"label": "y", **options})
+        return replace(table, limits=TableLimits(memory_bytes=0))
+
+    return scan_in_parts
 
 
 @pytest.fixture(scope="session")
