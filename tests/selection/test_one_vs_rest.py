@@ -21,9 +21,9 @@ from dircal import (
     save,
 )
 from dircal._core.data import chunks as _rows
+from dircal._core.data import simplex
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
-from dircal._core.data import simplex
 from dircal.tables import _labelled_scores
 
 INNER = {

@@ -12,11 +12,11 @@ from dircal._typing import ArrayLike, InputScale, LabelArray
 from dircal.inference._calibration_test import CalibrationTest
 from dircal.inference._chosen_measure import check_drawing
 from dircal.inference._confidence_interval import ConfidenceInterval
+from dircal.inference._evaluation_split import make_evaluation_split
 from dircal.inference._findings import find_all
 from dircal.inference._score_test import ScoreTest
 from dircal.inference._soft_rows import once_each
 from dircal.inference._sources import tell_sources
-from dircal.inference._trial import make_trial
 from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth
 from dircal.selection import check_calibrator
 from dircal.tables import (
@@ -228,8 +228,8 @@ def evaluate(
             order_is_known=is_known,
         )
         passes.expect(data.shape[0])
-        trial = make_trial(data, None, is_fitted=True)
-        predictions = trial.with_map(calibrator) if is_known else trial.as_they_are(input_scale)
+        split = make_evaluation_split(data, None, is_fitted=True)
+        predictions = split.with_map(calibrator) if is_known else split.as_they_are(input_scale)
         if not is_weighted:
             predictions = once_each(predictions)
         found = find_all(predictions, level=level, n_resamples=n_resamples, seed=seed)

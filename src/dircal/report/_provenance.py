@@ -33,7 +33,7 @@ def row_numbers(task: Task) -> Callable[[int], int] | None:
     """
     if not task.data.is_in_memory and task.request.is_weighted:
         return None
-    return task.trial.row_number
+    return task.split.row_number
 
 
 def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
@@ -54,7 +54,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     return DataSummary(
         request.source,
         data.shape[0],
-        task.trial.n_scored,
+        task.split.n_scored,
         len(names),
         tuple(name for name, n in zip(names, counts, strict=True) if n == 0),
         () if better is None else tuple(name_of[label] for label in better.tolist()),
@@ -87,11 +87,11 @@ def summarise_settings(
     task: Task, methods: Sequence[Method], chosen: Method, where: ScoreFinding | None
 ) -> Settings:
     """How the numbers were made, and the lines that make them again."""
-    split_once = task.trial.is_split_once
+    split_once = task.split.is_split_once
     return Settings(
         _describe_cv(task),
         "the rows that are not scored" if split_once else "all rows",
-        tell_sources(task.trial.n_scored, _sources_of(methods, where)),
+        tell_sources(task.split.n_scored, _sources_of(methods, where)),
         task.request.n_resamples,
         task.seed,
         LEVEL,
@@ -119,7 +119,7 @@ def _sources_of(
 def _describe_cv(task: Task) -> str:
     if all(one.is_fitted for one in task.candidates):
         return "none: all calibrators came fitted"
-    return task.trial.describe(task.request.cv)
+    return task.split.describe(task.request.cv)
 
 
 def _versions() -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.decide import CostTable, check_costs
-from dircal.inference import AbstractTrial, check_drawing, make_trial
+from dircal.inference import AbstractEvaluationSplit, check_drawing, make_evaluation_split
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
 from dircal.selection import check_cv
@@ -75,7 +75,7 @@ class Task:
 
     request: Request
     candidates: list[Candidate]
-    trial: AbstractTrial
+    split: AbstractEvaluationSplit
     names: tuple[str, ...]
     seed: int
     columns_were_named: bool
@@ -84,12 +84,12 @@ class Task:
     @property
     def data(self) -> AbstractLabelledRows:
         """All rows."""
-        return self.trial.data
+        return self.split.data
 
     @property
     def n_steps(self) -> int:
         """Fits and applications, tests, and four more; one for old rows."""
-        fits = sum(1 if one.is_fitted else self.trial.n_fits for one in self.candidates)
+        fits = sum(1 if one.is_fitted else self.split.n_fits for one in self.candidates)
         return fits + len(self.candidates) + 5 + (self.old is not None)
 
 
@@ -103,12 +103,12 @@ def check_request(request: Request) -> Task:
     labels_of_columns = check_classes(candidates, request.classes)
     is_fitted = all(one.is_fitted for one in candidates)
     data = _check_rows(request, labels_of_columns)
-    trial = make_trial(data, request.cv, is_fitted=is_fitted)
-    check_classes(candidates, request.classes, trial.data.classes)
-    names = names_of(trial.data.classes, request.class_names)
-    old = _check_old(request, trial.data)
-    _check_costs(request, trial.data)
-    return Task(request, candidates, trial, names, seed, labels_of_columns is not None, old)
+    split = make_evaluation_split(data, request.cv, is_fitted=is_fitted)
+    check_classes(candidates, request.classes, split.data.classes)
+    names = names_of(split.data.classes, request.class_names)
+    old = _check_old(request, split.data)
+    _check_costs(request, split.data)
+    return Task(request, candidates, split, names, seed, labels_of_columns is not None, old)
 
 
 def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:

@@ -30,7 +30,13 @@ from dircal.selection import (
 )
 from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, check_integer
 
-__all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial", "make_trial"]
+__all__ = [
+    "AbstractEvaluationSplit",
+    "ArraySplit",
+    "CrossFitted",
+    "PartitionedSplit",
+    "make_evaluation_split",
+]
 
 ALL_FOLDS_UP_TO = 1_000_000
 """Rows of a table in parts that are all scored in turn; of more, one fold is."""
@@ -46,7 +52,7 @@ class CrossFitted:
     fitted: tuple[Any, ...] = ()
 
 
-class AbstractTrial(ABC):
+class AbstractEvaluationSplit(ABC):
     """Rows that are dealt into those of fits and those that are scored."""
 
     data: AbstractLabelledRows
@@ -107,7 +113,7 @@ class AbstractTrial(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayTrial(AbstractTrial):
+class ArraySplit(AbstractEvaluationSplit):
     """Rows in memory, with the rows of each fit and those it is scored on.
 
     ``scored`` are all that are, in the order of the folds; ``used`` are those of positive weight.
@@ -180,7 +186,7 @@ class ArrayTrial(AbstractTrial):
 
 
 @dataclass(frozen=True, eq=False)
-class PartsTrial(AbstractTrial):
+class PartitionedSplit(AbstractEvaluationSplit):
     """Rows in parts of a table, and the ``folds`` that are scored, all of them or one."""
 
     data: PartitionedScores
@@ -195,7 +201,7 @@ class PartsTrial(AbstractTrial):
         object.__setattr__(self, "_held_out", folds)
 
     @classmethod
-    def deal(cls, data: PartitionedScores, cv: int | None) -> "PartsTrial":
+    def deal(cls, data: PartitionedScores, cv: int | None) -> "PartitionedSplit":
         """So many folds; None stands for five, of which one is scored where rows are very many."""
         if cv is not None:
             check_integer("cv", cv, at_least=2)
@@ -208,7 +214,7 @@ class PartsTrial(AbstractTrial):
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)))
 
     @classmethod
-    def of_fitted(cls, data: PartitionedScores) -> "PartsTrial":
+    def of_fitted(cls, data: PartitionedScores) -> "PartitionedSplit":
         """All rows scored, where nothing is fitted."""
         return cls(data, 1, (0,))
 
@@ -292,18 +298,18 @@ class PartsTrial(AbstractTrial):
         return fitted
 
 
-def make_trial(
+def make_evaluation_split(
     data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False
-) -> ArrayTrial | PartsTrial:
+) -> ArraySplit | PartitionedSplit:
     """Split rows into folds; with calibrators that are all fitted, score all of them.
 
     ``cv`` None stands for five folds, of which one is scored if a table in parts has many rows.
     """
     if isinstance(data, PartitionedScores):
-        return PartsTrial.of_fitted(data) if is_fitted else PartsTrial.deal(data, cv)
+        return PartitionedSplit.of_fitted(data) if is_fitted else PartitionedSplit.deal(data, cv)
     data = data.in_memory
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
-        return ArrayTrial(data, [], used, used)
+        return ArraySplit(data, [], used, used)
     splits = make_splits(_FOLDS if cv is None else cv, data.labels, used, deal_within_classes)
-    return ArrayTrial(data, splits, scored_rows(splits), used)
+    return ArraySplit(data, splits, scored_rows(splits), used)
