@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import mmap
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -175,6 +176,17 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
+    @cached_property
+    def _has_quotes(self) -> bool:
+        """Whether cells may be quoted, and so contain line ends, which takes longer to read."""
+        if self.is_gzip or not self._is_utf8:
+            return True
+        with (
+            self.path.open("rb") as raw,
+            mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as file,
+        ):
+            return file.find(b'"') >= 0
+
     def _options(self, block_size: int | None = None) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pc
@@ -182,7 +194,9 @@ class TextFile:
         delimiter, names = self.header
         return {
             "read_options": pc.ReadOptions(block_size=block_size, encoding=self._codec),
-            "parse_options": pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            "parse_options": pc.ParseOptions(
+                delimiter=delimiter, newlines_in_values=self._has_quotes
+            ),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
