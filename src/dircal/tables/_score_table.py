@@ -9,6 +9,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from dircal._table_files import file_kind, files_of
 from dircal._typing import LabelArray
 from dircal.tables._array_files import ArrayFile
 from dircal.tables._batches import (
@@ -16,8 +17,6 @@ from dircal.tables._batches import (
     ArrayBatch,
     FrameBatch,
     TextBatch,
-    file_kind,
-    files_of,
     row_groups,
 )
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording

@@ -16,13 +16,12 @@ from typing import IO, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from dircal._table_files import DELIMITERS
 from dircal._typing import FloatArray
 from dircal.tables._limits import LIMITS
 
-__all__ = ["DELIMITERS", "TextFile", "TextRows"]
+__all__ = ["TextFile", "TextRows"]
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-"""Delimiters by the ending of the file, unless another is passed or found in the header."""
 _CANDIDATES = (",", ";", "\t", "|")
 _QUOTED = re.compile('"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
