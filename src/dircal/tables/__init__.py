@@ -49,7 +49,7 @@ from dircal.tables._labels import (
     observed_classes,
 )
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, parse_whole_numbers
+from dircal.tables._loaded import LoadedRows, empty_labels, parse_whole_numbers
 from dircal.tables._names import (
     find_columns,
     label_text,
@@ -66,10 +66,10 @@ from dircal.tables._numbers import (
 from dircal.tables._order import order_in_doubt, warn_of_order
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._pass_progress import Passes, pass_progress
-from dircal.tables._score_table import ScoreTable, scan, scan_files
+from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
 from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
 from dircal.tables._text import TextFile
-from dircal.tables._two_classes import BINARY
+from dircal.tables._two_classes import BINARY, two_columns
 from dircal.tables._unchanged import changed, unchanged
 from dircal.tables._weights import check_weight
 
@@ -124,6 +124,7 @@ __all__ = [
     "class_indices",
     "classes_of_columns",
     "eager_frame",
+    "empty_labels",
     "find_columns",
     "find_key",
     "is_missing",
@@ -145,7 +146,9 @@ __all__ = [
     "scan_files",
     "show",
     "split_groups",
+    "two_columns",
     "unchanged",
     "unique_keys",
     "warn_of_order",
+    "with_common_classes",
 ]

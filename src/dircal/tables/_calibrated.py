@@ -97,6 +97,12 @@ class CalibratedTable:
         with unchanged(*self.table.files), whole_file(path) as temporary:
             return writers[kind](_Calibration(self, prefix, suffix, mark), temporary)
 
+    def written(self, prefix: str = "", suffix: str = "") -> list[str]:
+        """Names of the columns that `write` adds or replaces; of arrays, that of the array."""
+        columns = self.table.columns
+        names = self.columns if columns.by_nature is None else [self.table.batches[0].file.scores]  # type: ignore[attr-defined]
+        return [f"{prefix}{name}{suffix}" for name in names]
+
     def to_dask(self, *, prefix: str = "", suffix: str = "") -> Any:
         """Return a Dask DataFrame with calibrated columns; nothing is computed yet.
 
@@ -122,6 +128,14 @@ class CalibratedTable:
         return frame.map_partitions(
             _calibrate_partition, self.calibrator, self.columns, names, meta=meta
         )
+
+    @property
+    def scores(self) -> AnyFloatArray:
+        """The scores (n, c) that the map reads, in its order."""
+        parts = [rows.scores for _, rows in self.table.read(self.columns, ())]
+        if not parts:
+            raise ValueError(f"{self.table.where} has no rows. Pass predictions.")
+        return np.concatenate(parts)
 
     def blocks(self) -> Iterator[FloatArray]:
         """Yield calibrated probabilities (m, k), with columns in the order of the classes."""

@@ -18,6 +18,7 @@ from dircal.tables._batches import BatchRows
 from dircal.tables._column_choice import ClassColumns
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
+from dircal.tables._label_types import show
 from dircal.tables._labels import as_labels
 from dircal.tables._parts import common_labels
 from dircal.tables._unchanged import changed, unchanged
@@ -25,7 +26,14 @@ from dircal.tables._unchanged import changed, unchanged
 if TYPE_CHECKING:
     from dircal.tables._score_table import ScoreTable
 
-__all__ = ["LoadedRows", "load", "observed_labels", "parse_whole_numbers"]
+__all__ = [
+    "LoadedRows",
+    "empty_labels",
+    "load",
+    "load_labels",
+    "observed_labels",
+    "parse_whole_numbers",
+]
 
 # 007 is a name, and more digits than this do not fit an integer.
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
@@ -67,6 +75,22 @@ class LoadedRows:
         """Label of each column, or both labels if there is one column."""
         return self.found.classes
 
+    def scores_of(self, classes: LabelArray) -> npt.NDArray[Any]:
+        """Return the scores with columns in the order of ``classes``."""
+        own, wanted = self.classes.tolist(), classes.tolist()
+        is_single = self.scores.shape[1] == 1
+        if {*own} != {*wanted} or (is_single and own != wanted):
+            raise ValueError(
+                f"the tables do not have the same classes: {show(classes)} and {show(self.classes)}. "
+                "Name the columns of the scores, and their classes."
+            )
+        return self.scores if is_single else self.scores[:, [own.index(label) for label in wanted]]
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the labels are numbers of annotators."""
+        return bool(self.labels.ndim == 2 and self.labels.dtype.kind == "i")
+
     @property
     def named_scores(self) -> NamedScores:
         """The scores with the names of their columns."""
@@ -85,6 +109,13 @@ def load(table: "ScoreTable") -> LoadedRows:
         else:
             found = table.find(np.unique(labels))
         return _load_scores(table, found, labels, kept)
+
+
+def load_labels(table: "ScoreTable") -> LabelArray:
+    """Load the labels of a table alone."""
+    with unchanged(*table.files):
+        labels: LabelArray = _labels_of(table)[0]
+    return labels
 
 
 def _load_scores(
@@ -145,6 +176,8 @@ def _load_soft(table: "ScoreTable") -> LoadedRows:
     labels = numbers[kept][:, order]
     if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)
+        if table.annotators_share:
+            labels = labels / labels.sum(axis=1, keepdims=True)
     return _load_scores(table, found, labels, None if kept.all() else kept)
 
 
@@ -199,13 +232,13 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
         parts, places = [one.others[label] for one in read], [one.place for one in read]
     if sum(map(len, parts)) == 0:
         raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
-    kept = []
+    kept, skip = [], table.columns.words.skip
     for values, place in zip(parts, places, strict=True):
-        missing = is_missing(values)
+        missing = empty_labels(values)
         if missing.any() and not table.skip_unlabelled:
             raise ValueError(
                 f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
-                f"without a label, or pass {table.columns.words.skip}."
+                f"without a label{skip and f', or pass {skip}'}."
             )
         kept.append(~missing)
     is_kept = np.concatenate(kept)
@@ -242,7 +275,11 @@ def typed_labels(labels: Any, table: "ScoreTable") -> Any:
 
 def observed_labels(table: "ScoreTable") -> LabelArray:
     """The distinct labels of a table that is read in parts, sorted."""
-    assert table.label is not None
+    if table.label is None:
+        raise ValueError(
+            f"{table.where} is read in parts, where soft labels are not supported. Pass a table "
+            "that fits into memory, without a client of Dask."
+        )
     found = []
     if table.dask_frame is not None:
         column = table.dask_frame[table.label].dropna().unique()
@@ -264,7 +301,7 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
     return classes.astype(str) if classes.dtype.kind == "O" else classes
 
 
-def is_missing(values: Any) -> npt.NDArray[np.bool_]:
+def empty_labels(values: Any) -> npt.NDArray[np.bool_]:
     """Which labels are missing: empty strings, None, NaN and NaT."""
     array = as_array(values)
     if array.dtype.kind in "US":

@@ -13,7 +13,7 @@ from dircal._typing import InputScale
 from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import is_missing
+from dircal.tables._loaded import empty_labels
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -95,7 +95,7 @@ class PartReader:
         labels, place = rows.others[self.label], rows.place
         weight = None if self.weight is None else rows.others[self.weight]
         scores = rows.scores
-        if self.skip_unlabelled and (missing := is_missing(labels)).any():
+        if self.skip_unlabelled and (missing := empty_labels(labels)).any():
             kept = np.flatnonzero(~missing)
             if len(kept) == 0:
                 return None

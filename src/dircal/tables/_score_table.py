@@ -1,6 +1,6 @@
 """A table of scores: columns with roles, and rows in batches, wherever they lie."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +12,11 @@ import numpy as np
 from dircal._table_files import file_kind, files_of
 from dircal._typing import LabelArray
 from dircal.tables._array_files import ArrayFile
+from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import (
     AbstractBatch,
     ArrayBatch,
+    BatchRows,
     FrameBatch,
     TextBatch,
     row_groups,
@@ -22,7 +24,8 @@ from dircal.tables._batches import (
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, load, observed_labels
+from dircal.tables._loaded import LoadedRows, load, load_labels, observed_labels
+from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
 
 __all__ = ["ScoreTable", "scan"]
@@ -62,6 +65,8 @@ class ScoreTable:
         Sizes by which the table is read.
     on_rows : callable or None
         Called with the number of rows that were read.
+    annotators_share : bool
+        Whether counts of annotators become shares, so that every row counts once.
     """
 
     where: str
@@ -79,6 +84,7 @@ class ScoreTable:
     files: tuple[Path, ...] = field(default=(), repr=False)
     limits: TableLimits = field(default=LIMITS, repr=False)
     on_rows: Callable[[int], None] | None = field(default=None, repr=False)
+    annotators_share: bool = False
 
     def __post_init__(self) -> None:
         words = self.columns.words
@@ -112,6 +118,25 @@ class ScoreTable:
         return load(self)
 
     @cached_property
+    def labels(self) -> LabelArray:
+        """The labels of the rows, without their scores."""
+        return load_labels(self)
+
+    @cached_property
+    def observed(self) -> LabelArray:
+        """The distinct labels, sorted."""
+        return np.unique(self.labels) if self.is_in_memory else observed_labels(self)
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
+        """Yield columns, a batch with its scores as an array at a time, and its first row."""
+        first = 0
+        for batch in self.batches:
+            rows = batch.read(scores, others)
+            if rows.n_rows:
+                yield first, replace(rows, scores=as_matrix(rows.scores)[0]) if scores else rows
+            first += rows.n_rows
+
+    @cached_property
     def found(self) -> ClassColumns:
         """The columns with scores, and the label of each."""
         if self.is_in_memory:
@@ -137,7 +162,7 @@ class ScoreTable:
         return replace(
             given,
             scores=self.where,
-            labels=self.label or "labels",
+            labels=self.label or words.label_columns.strip("`"),
             fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
             "names all classes and nothing else.",
             row=place,
@@ -303,6 +328,18 @@ def _table(
 ) -> ScoreTable:
     columns = TableColumns(where, tuple(names), by_nature, words)
     return ScoreTable(where, columns, batches, files=tuple(files), **options)
+
+
+def with_common_classes(*tables: ScoreTable) -> list[ScoreTable]:
+    """Give tables without ``classes`` those that occur in any of them."""
+    if any(table.classes is not None for table in tables):
+        return [*tables]
+    found = [table.observed for table in tables]
+    every = np.unique(np.concatenate(found))
+    if all(len(one) == len(every) for one in found):
+        return [*tables]
+    classes = [label_text(label) for label in every.tolist()]
+    return [replace(table, classes=classes) for table in tables]
 
 
 def default_client() -> Any:

@@ -10,7 +10,7 @@ from dircal.cli._options import FILE, common_options, output_options
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal.cli._source import PredictionsFile
+    from dircal.tables import ScoreTable
 
 __all__ = ["command"]
 
@@ -59,6 +59,7 @@ def command(
     """
     import dircal
     from dircal.cli._source import PredictionsFile
+    from dircal.cli._typed_labels import as_classes
     from dircal.shift import PriorShift
 
     check_outputs([("--output", output)], force=force, inputs=[map_file, predictions, old])
@@ -79,12 +80,13 @@ def command(
         priors=_frequencies("--priors", priors, calibrator.classes_),
         old_priors=_frequencies("--old-priors", old_priors, calibrator.classes_),
     )
-    scores = None
+    scores = X_old = y_old = None
     if predictions is not None:
-        scores = _read_scores(PredictionsFile(predictions, columns), calibrator)
-    X_old, y_old = None, None
+        scores = _scores(PredictionsFile(predictions, columns).table, calibrator)
     if old is not None and label is not None:
-        X_old, y_old = _read_old(PredictionsFile(old, columns, label=label), calibrator)
+        table = PredictionsFile(old, columns, label=label).table
+        X_old, where = _scores(table, calibrator), f"--old {table.where}, column {label!r}"
+        y_old = as_classes(table.labels, calibrator.classes_, where, "Drop its rows.")
     adapted = shift.adapt(scores, X_old=X_old, y_old=y_old)
     with output_file(output, force=force) as temporary:
         dircal.save(adapted, temporary)
@@ -116,27 +118,8 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
     return found
 
 
-def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
-    XX
-    from dircal.cli._source import numbers_of, open_file
-
-    with open_file(source) as table:
-        return numbers_of(table, columns_of_map(table, source.columns, calibrator))
-
-
-def _read_old(source: "PredictionsFile", calibrator: Any) -> tuple[Any, Any]:
-    """Scores and labels of old rows."""
-    from dircal.cli._predictions_file import labels_of_column
-    from dircal.cli._source import check_source, column_called, open_file
-    from dircal.cli._typed_labels import as_classes
-
-    check_source(source)
-    scores = _read_scores(source, calibrator)
-    with open_file(source) as table:
-        column = column_called(table, source.label, "--label")
-        labels, _ = labels_of_column(table, column, source.unlabelled)
-    where = f"--old {str(source.path)!r}, column {source.label!r}"
-    return scores, as_classes(labels, calibrator.classes_, where, "Drop its rows.")
+def _scores(table: "ScoreTable", calibrator: Any) -> Any:
+    return calibrator.predict_proba(table).scores
 
 
 def _sentences(adapted: Any) -> list[str]:

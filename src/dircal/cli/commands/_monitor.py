@@ -93,8 +93,7 @@ def command(
     """
     import dircal
     from dircal.cli._source import input_files
-    from dircal.cli._stream_file import StreamNames
-    from dircal.cli._watching import Watching, watch_file
+    from dircal.cli._watching import StreamNames, Watching, watch_file
 
     if source.scale == "logit" and map_file is None:
         raise ValueError("--scale logit: a monitor watches probabilities. Pass the --map for them.")
