@@ -261,8 +261,8 @@ def engine_options(command: _F) -> _F:
         "--engine",
         type=click.Choice(["threads", "dask"]),
         is_eager=True,
-        help="Read Parquet files a row group at a time, by threads or by a Dask cluster. By default "
-        "files of up to 256 MB of scores are read into memory, larger ones by threads.",
+        help="Read Parquet files a row group at a time, by threads or by a Dask cluster. By "
+        "default up to 256 MB of scores are read into memory, and more by threads.",
     )
     scheduler = click.option(
         "--scheduler",

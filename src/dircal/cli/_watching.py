@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dircal._files import write_whole
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, LabelArray
-from dircal.cli._source import PredictionsFile
+from dircal.cli._source import PredictionsFile, check_exists
 from dircal.cli._typed_labels import as_classes
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor

@@ -8,6 +8,7 @@ from dircal import calibrators, selection
 from dircal.report._candidates import Candidate
 from dircal.report._summary import Method
 from dircal.report._task import Request, Task
+from dircal.tables import ScoreTable
 
 __all__ = ["write_code"]
 
@@ -21,19 +22,16 @@ def write_code(task: Task, chosen: Method) -> str:
         "title": request.title,
         "source": request.source,
     }
-    call, maker = "Report.from_predictions(", "Report"
-    first = ["    y_true,", "    y_prob,"]
+    first, made = ["    y_true,", "    y_prob,"], {"Report"}
     rows, weights = "y_true and y_prob are the rows", []
     if request.sample_weight is not None:
         weights = ["    sample_weight=sample_weight,"]
     if table is not None:
-        call, maker, rows = "distributed.report(", "distributed", "frame is the table"
-        columns = None if table.columns is None else [*table.columns]
-        named = {"label": table.label, "weight": table.weight, "columns": columns}
-        first = ["    frame,", *_arguments(named)]
+        rows, first = f"table = scan(...{_options(table)}), the rows", ["    table,"]
+        made = {"Report", "scan"}
     code = {one.name: one.code for one in candidates}
-    names = {maker, *re.findall(r"\w+", " ".join(code.values()))}
-    known = {maker, *calibrators.__all__, *selection.__all__}
+    names = {*made, *re.findall(r"\w+", " ".join(code.values()))}
+    known = {*made, *calibrators.__all__, *selection.__all__}
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
@@ -44,7 +42,7 @@ def write_code(task: Task, chosen: Method) -> str:
         *(["from dircal.decide import CostTable"] if request.costs is not None else []),
         "",
         f"# {rows} with the fingerprint above.",
-        f"report = {call}",
+        "report = Report.from_predictions(",
         *first,
         "    calibrators={",
         *(f"        {name!r}: {code}" for name, code in described.items()),
@@ -93,10 +91,15 @@ def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
     """The line that makes the map."""
     if one.is_fitted:
         return f"calibrator = ...  # {one.code}, as fitted"
-    code, table = one.code_for(classes), task.request.table
-    if table is None:
-        also = "" if task.request.sample_weight is None else ", sample_weight"
-        return f"calibrator = {code}.fit(y_prob, y_true{also})"
-    named = {"label": table.label, "weight": table.weight, "columns": table.columns}
-    given = [f"{key}={value!r}" for key, value in named.items() if value is not None]
-    return f"calibrator = distributed.fit({', '.join([code, 'frame', *given])})"
+    code = one.code_for(classes)
+    if task.request.table is not None:
+        return f"calibrator = {code}.fit(table)"
+    also = "" if task.request.sample_weight is None else ", sample_weight"
+    return f"calibrator = {code}.fit(y_prob, y_true{also})"
+
+
+def _options(table: ScoreTable) -> str:
+    """Options of `scan` that describe the columns of a table."""
+    names = ("label", "label_columns", "scores", "weight", "classes")
+    given = {name: getattr(table, name) for name in names}
+    return "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)

@@ -137,7 +137,7 @@ def _describe_cv(task: Task) -> str:
             f"on the {left:,} rows of the others"
         )
     n_splits = trial.n_fits
-    if isinstance(cv, Integral):
+    if cv is None or isinstance(cv, Integral):
         return f"{n_splits} folds, each with its share of every class, dealt with a fixed seed"
     if hasattr(cv, "split"):
         return f"{n_splits} folds of {cv!r}"

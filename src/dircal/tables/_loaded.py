@@ -81,8 +81,8 @@ class LoadedRows:
         is_single = self.scores.shape[1] == 1
         if {*own} != {*wanted} or (is_single and own != wanted):
             raise ValueError(
-                f"the tables do not have the same classes: {show(classes)} and {show(self.classes)}. "
-                "Name the columns of the scores, and their classes."
+                f"the tables have other classes: {show(classes)} and {show(self.classes)}. Name the "
+                "columns of the scores, and their classes."
             )
         return self.scores if is_single else self.scores[:, [own.index(label) for label in wanted]]
 
