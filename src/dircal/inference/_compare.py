@@ -25,7 +25,14 @@ from dircal.inference._soft_rows import once_each, rows_once_each
 from dircal.inference._trial import AbstractTrial, make_trial
 from dircal.metrics import Predictions, Table
 from dircal.selection import check_cv
-from dircal.tables import FITTING, ScoreTable, check_fit, check_random_state, pass_progress
+from dircal.tables import (
+    FITTING,
+    LabelledScores,
+    ScoreTable,
+    check_fit,
+    check_random_state,
+    pass_progress,
+)
 
 __all__ = ["check_measures", "compare", "compare_in_trial", "tabulate_measures"]
 
@@ -135,7 +142,8 @@ def compare(
         # What short names stand for may depend on the number of classes.
         named = check_calibrators(calibrators, len(data.classes))
         # Rejected before the fits, if at all.
-        rows_once_each(data, "y")
+        if isinstance(data, LabelledScores):
+            rows_once_each(data, "y")
         trial = make_trial(data, cv)
         passes.begin("Cross-fitting")
         with Progress("Cross-fitting", trial.n_fits * (1 + len(named)), "fits") as progress:

@@ -91,8 +91,8 @@ class CalibratedTable:
         }
         if kind not in writers:
             raise ValueError(
-                f"{self.table.where} is not one file. Write its files one at a time, or call "
-                "`to_dask()` for a Dask DataFrame."
+                f"{self.table.where} is not one file, and only one is written. Calibrate its files "
+                "one at a time; `to_dask()` is for a Dask DataFrame."
             )
         with unchanged(*self.table.files), whole_file(path) as temporary:
             return writers[kind](_Calibration(self, prefix, suffix, mark), temporary)
@@ -222,7 +222,8 @@ class _Calibration:
         """Calibrate a block of scores; ``beside`` reads other columns of it."""
         calibrated, is_first = self.calibrated, self.n_rows == 0
         if is_first and calibrated.calibrator.map_.input_scale == "logit":
-            warn_if_probabilities(scores, self.table)
+            fix = "The map was fitted on logits: apply it to those."
+            warn_if_probabilities(scores, self.table, fix)
         result = calibrated._in_columns(calibrated._predict(scores, place))
         if is_first and beside is not None and self.beside is not None:
             self._refuse_own_output(scores, beside(self.beside))

@@ -90,13 +90,14 @@ def check_score_table(
     )
 
 
-def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable) -> None:
+def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:
     """Warn if scores that are read as logits look like probabilities."""
+    fix = fix or f"Leave out {table.columns.words.scale} if they are."
     within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
     if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
         warn(
             f"{table.where} is read as logits, but its rows look like probabilities: they lie "
-            f"between 0 and 1 and sum to one. Leave out {table.columns.words.scale} if they are.",
+            f"between 0 and 1 and sum to one. {fix}",
             DircalWarning,
         )
 
@@ -121,7 +122,13 @@ def _check_parts(
     assert table.label is not None
     arguments = replace(arguments, labels=table.label)
     reader = PartReader(
-        tuple(names), table.label, table.weight, table.skip_unlabelled, input_scale, arguments
+        tuple(names),
+        table.label,
+        table.weight,
+        table.skip_unlabelled,
+        table.columns.words.skip,
+        input_scale,
+        arguments,
     )
     store = _store(table, reader)
     summaries = store.survey()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "empty_labels",
     "load",
     "load_labels",
+    "missing_labels",
     "observed_labels",
     "parse_whole_numbers",
 ]
@@ -107,7 +108,7 @@ def load(table: "ScoreTable") -> LoadedRows:
         if table.label is None:
             found = table.find(np.asarray(table.classes))
         else:
-            found = table.find(np.unique(labels))
+            found = table.find(distinct_labels(labels, table.label))
         return _load_scores(table, found, labels, kept)
 
 
@@ -232,16 +233,9 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
         parts, places = [one.others[label] for one in read], [one.place for one in read]
     if sum(map(len, parts)) == 0:
         raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
-    kept, skip = [], table.columns.words.skip
-    for values, place in zip(parts, places, strict=True):
-        missing = empty_labels(values)
-        if missing.any() and not table.skip_unlabelled:
-            raise ValueError(
-                f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
-                f"without a label{skip and f', or pass {skip}'}."
-            )
-        kept.append(~missing)
-    is_kept = np.concatenate(kept)
+    options: dict[str, Any] = {"skips": table.skip_unlabelled, "option": table.columns.words.skip}
+    pairs = zip(parts, places, strict=True)
+    is_kept = ~np.concatenate([missing_labels(*pair, label, **options) for pair in pairs])
     if not is_kept.any():
         raise ValueError(
             f"{table.where} has no row with a label. Pass another {table.columns.words.label}."
@@ -249,6 +243,19 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
     joined = _joined(parts)
     labels = joined if is_kept.all() else joined[is_kept]
     return typed_labels(labels, table), None if is_kept.all() else is_kept
+
+
+def missing_labels(
+    values: Any, place: Callable[[int], str], label: str, *, skips: bool, option: str
+) -> npt.NDArray[np.bool_]:
+    """Find rows without a label; raise if there are any, unless they are left out by an option."""
+    missing = empty_labels(values)
+    if missing.any() and not skips:
+        raise ValueError(
+            f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
+            f"without a label{option and f', or pass {option}'}."
+        )
+    return missing
 
 
 def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
@@ -266,11 +273,25 @@ def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
 def typed_labels(labels: Any, table: "ScoreTable") -> Any:
     """Return labels as what they stand for: text of integers, as in CSV, is integers."""
     if hasattr(labels, "dtype") and getattr(labels.dtype, "kind", "") == "S":
-        labels = np.char.decode(labels, "utf-8")
+        try:
+            labels = np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{table.columns.words.label} {table.label!r} holds bytes that are not text in "
+                "UTF-8. Save the labels as text."
+            ) from None
     if table.batches[0].has_text_labels:
         whole = parse_whole_numbers(labels)
         labels = labels if whole is None else whole
     return labels
+
+
+def distinct_labels(labels: Any, name: str) -> LabelArray:
+    """Return the distinct labels, sorted; raise if they have no order."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        return np.unique(as_labels(labels, len(labels), replace(FITTING, labels=name)))
 
 
 def observed_labels(table: "ScoreTable") -> LabelArray:
@@ -280,7 +301,8 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
             f"{table.where} is read in parts, where soft labels are not supported. Pass a table "
             "that fits into memory, without a client of Dask."
         )
-    found = []
+    found, arguments = [], replace(FITTING, labels=table.label)
+    options: dict[str, Any] = {"skips": table.skip_unlabelled, "option": table.columns.words.skip}
     if table.dask_frame is not None:
         column = table.dask_frame[table.label].dropna().unique()
         distinct = (
@@ -289,14 +311,18 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
         found.append(as_labels(distinct, len(distinct), FITTING))
     for batch in table.batches:
         rows = batch.read((), (table.label,))
-        if rows.n_rows:
+        labels = as_array(rows.others[table.label])
+        missing = missing_labels(labels, rows.place, table.label, **options)
+        if not missing.all():
             try:
-                found.append(np.unique(as_labels(rows.others[table.label], rows.n_rows, FITTING)))
+                found.append(
+                    np.unique(as_labels(labels[~missing], len(labels) - missing.sum(), arguments))
+                )
             except ValueError as error:
                 raise ValueError(f"{error} (In {batch.name}.)") from error
     if not found:
         raise ValueError(f"{table.where} has no rows. Pass predictions with their labels.")
-    classes = common_labels(found, FITTING)
+    classes = common_labels(found, arguments)
     # Strings as NumPy's own: files and messages have them so.
     return classes.astype(str) if classes.dtype.kind == "O" else classes
 

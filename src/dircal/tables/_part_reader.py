@@ -13,7 +13,7 @@ from dircal._typing import InputScale
 from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import empty_labels
+from dircal.tables._loaded import missing_labels
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -43,6 +43,8 @@ class PartReader:
         Columns with the labels, and with the weights if there are any.
     skip_unlabelled : bool
         Whether rows without a label are left out.
+    skip_option : str
+        What the user calls the option for it.
     input_scale : {"probability", "logit"}
         Scale of the scores.
     arguments : Arguments
@@ -53,6 +55,7 @@ class PartReader:
     label: str
     weight: str | None
     skip_unlabelled: bool
+    skip_option: str
     input_scale: InputScale
     arguments: Arguments
 
@@ -95,7 +98,9 @@ class PartReader:
         labels, place = rows.others[self.label], rows.place
         weight = None if self.weight is None else rows.others[self.weight]
         scores = rows.scores
-        if self.skip_unlabelled and (missing := empty_labels(labels)).any():
+        skips, option = self.skip_unlabelled, self.skip_option
+        missing = missing_labels(labels, place, self.label, skips=skips, option=option)
+        if missing.any():
             kept = np.flatnonzero(~missing)
             if len(kept) == 0:
                 return None

@@ -24,7 +24,13 @@ from dircal.tables._batches import (
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, load, load_labels, observed_labels
+from dircal.tables._loaded import (
+    LoadedRows,
+    distinct_labels,
+    load,
+    load_labels,
+    observed_labels,
+)
 from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
 
@@ -125,7 +131,9 @@ class ScoreTable:
     @cached_property
     def observed(self) -> LabelArray:
         """The distinct labels, sorted."""
-        return np.unique(self.labels) if self.is_in_memory else observed_labels(self)
+        if not self.is_in_memory:
+            return observed_labels(self)
+        return distinct_labels(self.labels, str(self.label))
 
     def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
         """Yield columns, a batch with its scores as an array at a time, and its first row."""
@@ -161,7 +169,7 @@ class ScoreTable:
         names, words = [self.columns.names[i] for i in self.found.positions], self.columns.words
         return replace(
             given,
-            scores=self.where,
+            scores=self.where.strip("'"),
             labels=self.label or words.label_columns.strip("`"),
             fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
             "names all classes and nothing else.",

@@ -243,7 +243,7 @@ class TextFile:
             byte = error.object[error.start] if error.start < len(error.object) else 0
             raise ValueError(
                 f"{str(self.path)!r} is not text in {error.encoding.upper()} (byte 0x{byte:02x}). "
-                "Save it as UTF-8, or pass its encoding, for example cp1252 or utf-16."
+                "Save it as UTF-8, or pass its encoding: --encoding cp1252 or encoding='cp1252'."
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
