@@ -14,6 +14,7 @@ from dircal.inference._trial import make_trial
 from dircal.metrics import RECORDS, Predictions
 from dircal.tables import (
     AbstractLabelledRows,
+    LabelledScores,
     LoadedRows,
     ScoreTable,
     check_fit,
@@ -164,7 +165,8 @@ def _check_rows(
         weight if rows.weight is None else weight * rows.weight,
         **options | {"arguments": arguments},
     )
-    assert data.sample_weight is not None
+    rows.warn_of_left_out()
+    assert isinstance(data, LabelledScores) and data.sample_weight is not None
     return data, (float(n_annotators.mean()), float(data.sample_weight.mean()))
 
 

@@ -246,6 +246,9 @@ def _plain_column(series: Any) -> Any:
         # Rows of one label then share one object, whose hash is known.
         native = native.dictionary_encode()
     if not hasattr(native, "dictionary"):
+        if native.null_count and "int" in str(native.type):
+            # NumPy would make them floats.
+            return np.array(native.to_pylist(), dtype=object)
         return native.to_numpy(zero_copy_only=False)
     if native.null_count > 0:
         return native.dictionary_decode().to_numpy(zero_copy_only=False)

@@ -78,7 +78,7 @@ def check_score_table(
     if input_scale == "logit":
         warn_if_probabilities(rows.scores, table)
     chosen = rows.classes.tolist() if classes is None else classes
-    return check_fit_arrays(
+    data = check_fit_arrays(
         rows.named_scores,
         rows.labels,
         rows.weight,
@@ -88,6 +88,8 @@ def check_score_table(
         order_is_known=order_is_known,
         counts=counts,
     )
+    rows.warn_of_left_out()
+    return data
 
 
 def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:

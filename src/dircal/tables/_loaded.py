@@ -34,6 +34,7 @@ __all__ = [
     "missing_labels",
     "observed_labels",
     "parse_whole_numbers",
+    "present_labels",
 ]
 
 # 007 is a name, and more digits than this do not fit an integer.
@@ -60,6 +61,8 @@ class LoadedRows:
         Names a row in a message, by its number among these.
     has_names : bool
         Whether the columns have names that tell more than their numbers.
+    n_left_out : int
+        Number of rows without a label, which are left out.
     """
 
     scores: npt.NDArray[Any]
@@ -70,6 +73,7 @@ class LoadedRows:
     group: Any
     place: Callable[[int], str] = field(repr=False)
     has_names: bool = True
+    n_left_out: int = 0
 
     @property
     def classes(self) -> LabelArray:
@@ -91,6 +95,15 @@ class LoadedRows:
     def has_counts(self) -> bool:
         """Whether the labels are numbers of annotators."""
         return bool(self.labels.ndim == 2 and self.labels.dtype.kind == "i")
+
+    def warn_of_left_out(self) -> None:
+        """Warn if rows were left out."""
+        if self.n_left_out:
+            n_rows = self.n_left_out + len(self.scores)
+            warn(
+                f"{self.n_left_out:,} of {n_rows:,} rows have no label and are left out.",
+                DircalWarning,
+            )
 
     @property
     def named_scores(self) -> NamedScores:
@@ -147,10 +160,9 @@ def _load_scores(
         scores = scores[kept]
         weight = None if weight is None else weight[kept]
         group = None if group is None else as_array(group)[kept]
-        n_left = len(kept) - len(scores)
-        warn(f"{n_left:,} of {len(kept):,} rows have no label and are left out.", DircalWarning)
+    n_left_out = 0 if kept is None else len(kept) - len(scores)
     has_names = table.columns.by_nature is None
-    return LoadedRows(scores, names, found, labels, weight, group, place, has_names)
+    return LoadedRows(scores, names, found, labels, weight, group, place, has_names, n_left_out)
 
 
 def _load_soft(table: "ScoreTable") -> LoadedRows:
@@ -241,7 +253,7 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
             f"{table.where} has no row with a label. Pass another {table.columns.words.label}."
         )
     joined = _joined(parts)
-    labels = joined if is_kept.all() else joined[is_kept]
+    labels = joined if is_kept.all() else present_labels(joined, is_kept)
     return typed_labels(labels, table), None if is_kept.all() else is_kept
 
 
@@ -314,10 +326,9 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
         labels = as_array(rows.others[table.label])
         missing = missing_labels(labels, rows.place, table.label, **options)
         if not missing.all():
+            labels = present_labels(labels, ~missing)
             try:
-                found.append(
-                    np.unique(as_labels(labels[~missing], len(labels) - missing.sum(), arguments))
-                )
+                found.append(np.unique(as_labels(labels, len(labels), arguments)))
             except ValueError as error:
                 raise ValueError(f"{error} (In {batch.name}.)") from error
     if not found:
@@ -325,6 +336,14 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
     classes = common_labels(found, arguments)
     # Strings as NumPy's own: files and messages have them so.
     return classes.astype(str) if classes.dtype.kind == "O" else classes
+
+
+def present_labels(values: Any, kept: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Take the labels that are not missing; integers are no longer objects then."""
+    labels = as_array(values)[kept]
+    if labels.dtype.kind == "O" and set(map(type, labels.tolist())) == {int}:
+        return np.array(labels.tolist())
+    return labels
 
 
 def empty_labels(values: Any) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from dircal._typing import InputScale
 from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import missing_labels
+from dircal.tables._loaded import missing_labels, present_labels
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -105,7 +105,7 @@ class PartReader:
             if len(kept) == 0:
                 return None
             scores, place = _take(rows, kept), partial(_place_of_kept, place, kept)
-            labels = as_array(labels)[kept]
+            labels = present_labels(labels, ~missing)
             weight = None if weight is None else as_array(weight)[kept]
         arguments = replace(self.arguments, row=place)
         return RawPart.of(scores, labels, weight, arguments)

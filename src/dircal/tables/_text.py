@@ -239,10 +239,12 @@ class TextFile:
         """Turn the errors of damaged files into a ValueError that names the file."""
         try:
             yield
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start] if error.start < len(error.object) else 0
+        except UnicodeError as error:
+            what = str(error)
+            if isinstance(error, UnicodeDecodeError) and error.start < len(error.object):
+                what = f"byte 0x{error.object[error.start]:02x}"
             raise ValueError(
-                f"{str(self.path)!r} is not text in {error.encoding.upper()} (byte 0x{byte:02x}). "
+                f"{str(self.path)!r} is not text in {self._codec.upper()} ({what}). "
                 "Save it as UTF-8, or pass its encoding: --encoding cp1252 or encoding='cp1252'."
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
