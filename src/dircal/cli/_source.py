@@ -55,11 +55,14 @@ class PredictionsFile:
     @cached_property
     def table(self) -> "ScoreTable":
         """The table; names of columns that are not there are an error."""
-        from dircal.tables import PYTHON, TextFile, scan_files
-
         if not is_pattern(self.path):
             check_exists(self.path)
         is_array = self.kind == ".npz"
+        # These modules need NumPy alone.
+        from dircal.tables._column_choice import PYTHON
+        from dircal.tables._score_table import scan_files
+        from dircal.tables._text import TextFile
+
         options: dict[str, Any] = {
             "label": self.label or None,
             "label_columns": _listed(self.label_columns),

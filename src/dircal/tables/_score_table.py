@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from dircal._table_files import file_kind, files_of
 from dircal._typing import LabelArray
 from dircal.tables._array_files import ArrayFile
-from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import (
     AbstractBatch,
     ArrayBatch,
@@ -24,17 +23,13 @@ from dircal.tables._batches import (
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import (
-    LoadedRows,
-    distinct_labels,
-    load,
-    load_labels,
-    observed_labels,
-)
 from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
 
-__all__ = ["ScoreTable", "scan"]
+if TYPE_CHECKING:
+    from dircal.tables._loaded import LoadedRows
+
+__all__ = ["ScoreTable", "scan", "scan_files", "with_common_classes"]
 
 
 @dataclass(frozen=True)
@@ -119,24 +114,26 @@ class ScoreTable:
         return self.label_columns is not None or size <= self.limits.memory_bytes
 
     @cached_property
-    def loaded(self) -> LoadedRows:
+    def loaded(self) -> "LoadedRows":
         """The rows, loaded into memory."""
-        return load(self)
+        return _loading().load(self)
 
     @cached_property
     def labels(self) -> LabelArray:
         """The labels of the rows, without their scores."""
-        return load_labels(self)
+        return _loading().load_labels(self)
 
     @cached_property
     def observed(self) -> LabelArray:
         """The distinct labels, sorted."""
         if not self.is_in_memory:
-            return observed_labels(self)
-        return distinct_labels(self.labels, str(self.label))
+            return _loading().observed_labels(self)
+        return _loading().distinct_labels(self.labels, str(self.label))
 
     def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
         """Yield columns, a batch with its scores as an array at a time, and its first row."""
+        from dircal.tables._arrays import as_matrix
+
         first = 0
         for batch in self.batches:
             rows = batch.read(scores, others)
@@ -149,7 +146,7 @@ class ScoreTable:
         """The columns with scores, and the label of each."""
         if self.is_in_memory:
             return self.loaded.found
-        return self.find(observed_labels(self))
+        return self.find(self.observed)
 
     @cached_property
     def score_columns(self) -> tuple[list[str], LabelArray | None]:
@@ -348,6 +345,13 @@ def with_common_classes(*tables: ScoreTable) -> list[ScoreTable]:
         return [*tables]
     classes = [label_text(label) for label in every.tolist()]
     return [replace(table, classes=classes) for table in tables]
+
+
+def _loading() -> Any:
+    """Import the module that loads rows: it needs scikit-learn, and the names of columns do not."""
+    from dircal.tables import _loaded
+
+    return _loaded
 
 
 def default_client() -> Any:
