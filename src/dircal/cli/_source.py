@@ -58,10 +58,7 @@ class PredictionsFile:
         if not is_pattern(self.path):
             check_exists(self.path)
         is_array = self.kind == ".npz"
-        # These modules need NumPy alone.
-        from dircal.tables._column_choice import PYTHON
-        from dircal.tables._score_table import scan_files
-        from dircal.tables._text import TextFile
+        from dircal.tables import PYTHON, TextFile, scan_files
 
         options: dict[str, Any] = {
             "label": self.label or None,

@@ -14,10 +14,17 @@ from dircal._files import write_whole
 from dircal._progress import Progress
 from dircal._typing import AnyFloatArray, LabelArray
 from dircal.cli._source import PredictionsFile, check_exists
-from dircal.cli._typed_labels import as_classes
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor
-from dircal.tables import ScoreTable, empty_labels, label_text, parse_whole_numbers, show, unchanged
+from dircal.tables import (
+    ScoreTable,
+    as_classes,
+    empty_labels,
+    label_text,
+    parse_whole_numbers,
+    show,
+    unchanged,
+)
 
 __all__ = ["StreamNames", "Watched", "Watching", "watch_file"]
 

@@ -1,26 +1,24 @@
 """A calibrator fitted on a table, with its losses before and after."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.model_selection import KFold
 
 from dircal._core.stats.row_blocks import ignore
 from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator
-from dircal.inference._effective_annotators import effective_annotators
+from dircal.inference._annotators import annotators_worth
 from dircal.inference._trial import make_trial
 from dircal.metrics import RECORDS, Predictions
 from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
-    LoadedRows,
     ScoreTable,
     check_fit,
-    check_soft_labels,
     pass_progress,
-    two_columns,
 )
 
 __all__ = ["TableFit", "fit_table"]
@@ -147,37 +145,24 @@ def _check_rows(
     calibrator: AbstractCalibrator, table: ScoreTable
 ) -> tuple[AbstractLabelledRows, tuple[float | None, float | None]]:
     """Check the rows; also return their mean number of annotators, and of rows these count as."""
-    options: dict[str, Any] = {
-        "classes": calibrator._labels_of_columns,
-        "input_scale": calibrator.input_scale,
-        "arguments": calibrator._arguments,
-    }
-    if table.label_columns is None or not table.loaded.has_counts:
-        return check_fit(table, None, None, **options), (None, None)
-    rows = table.loaded
-    arguments = table.arguments(calibrator._arguments, rows.place)
-    check_soft_labels(rows.labels, rows.weight, arguments)
-    n_annotators = rows.labels.sum(axis=1)
-    weight = _worth(calibrator, rows)
+    scale = calibrator.input_scale
     data = check_fit(
-        rows.named_scores,
-        rows.labels / n_annotators[:, None],
-        weight if rows.weight is None else weight * rows.weight,
-        **options | {"arguments": arguments},
+        table,
+        None,
+        None,
+        classes=calibrator._labels_of_columns,
+        input_scale=scale,
+        arguments=calibrator._arguments,
     )
-    rows.warn_of_left_out()
-    assert isinstance(data, LabelledScores) and data.sample_weight is not None
-    return data, (float(n_annotators.mean()), float(data.sample_weight.mean()))
-
-
-def _worth(calibrator: AbstractCalibrator, rows: LoadedRows) -> Any:
-    """Rows that the annotators of each row are worth."""
-    scores, scale = rows.scores, calibrator.input_scale
-    if scores.shape[1] == 1:
-        scores = two_columns(scores, None, scale)
-    return effective_annotators(
-        scores, rows.labels, input_scale=scale, classes=rows.classes.tolist()
-    )
+    if not isinstance(data, LabelledScores) or not table.loaded.has_counts:
+        return data, (None, None)
+    rows = table.loaded
+    n_annotators = rows.labels.sum(axis=1).astype(np.float64)
+    n_features = len(data.classes)
+    counted = replace(data, sample_weight=n_annotators, n_features=n_features, feature_names=None)
+    weight = annotators_worth(counted, scale)
+    weight = weight if rows.weight is None else weight * rows.weight
+    return replace(data, sample_weight=weight), (float(n_annotators.mean()), float(weight.mean()))
 
 
 def _log_loss(predictions: Predictions) -> float:

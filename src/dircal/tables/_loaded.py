@@ -86,8 +86,8 @@ class LoadedRows:
         is_single = self.scores.shape[1] == 1
         if {*own} != {*wanted} or (is_single and own != wanted):
             raise ValueError(
-                f"the tables have other classes: {show(classes)} and {show(self.classes)}. Name the "
-                "columns of the scores, and their classes."
+                f"the tables have other classes: {show(classes)} and {show(self.classes)}. Name "
+                "the columns of the scores, and their classes."
             )
         return self.scores if is_single else self.scores[:, [own.index(label) for label in wanted]]
 
@@ -198,6 +198,7 @@ def _label_array(table: "ScoreTable", name: str) -> npt.NDArray[Any]:
     """A second array, in the same NPZ file or in an NPY file."""
     argument, [batch] = table.columns.words.label_columns, table.batches
     file: ArrayFile = batch.file  # type: ignore[attr-defined]
+    numbers: npt.NDArray[Any]
     if name.endswith(".npy"):
         numbers = np.load(name, allow_pickle=False)
     elif name in file.arrays:
@@ -238,7 +239,8 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
     if label is None:
         return None, None
     if table.is_label_file(label):
-        parts, places = [_label_file(table, Path(label))], ["row {}".format]
+        parts = [_label_file(table, Path(label))]
+        places: list[Callable[[int], str]] = ["row {}".format]
     else:
         read = [batch.read((), (label,)) for batch in table.batches]
         read = [one for one in read if one.n_rows]
@@ -307,7 +309,9 @@ def distinct_labels(labels: Any, name: str) -> LabelArray:
 
 
 def observed_labels(table: "ScoreTable") -> LabelArray:
-    """The distinct labels of a table that is read in parts, sorted."""
+    """The distinct labels of a table, sorted."""
+    if table.is_in_memory:
+        return distinct_labels(table.labels, str(table.label))
     if table.label is None:
         raise ValueError(
             f"{table.where} is read in parts, where soft labels are not supported. Pass a table "

@@ -74,7 +74,7 @@ class PartReader:
         Errors are part of the summary: of several, that of the first batch is raised, whichever is
         read first.
         """
-        place = batch.place
+        place: Callable[[int], str] = batch.place
         try:
             raw = self.read(batch, frame)
             if raw is None:

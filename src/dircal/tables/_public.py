@@ -51,6 +51,7 @@ from dircal.tables._labels import (
 from dircal.tables._limits import LIMITS, TableLimits
 from dircal.tables._loaded import LoadedRows, empty_labels, parse_whole_numbers
 from dircal.tables._names import (
+    as_classes,
     find_columns,
     label_text,
     like_labels,
@@ -69,7 +70,7 @@ from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
 from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
 from dircal.tables._text import TextFile
-from dircal.tables._two_classes import BINARY, two_columns
+from dircal.tables._two_classes import BINARY
 from dircal.tables._unchanged import changed, unchanged
 from dircal.tables._weights import check_weight
 
@@ -96,6 +97,7 @@ __all__ = [
     "TextFile",
     "Wording",
     "as_array",
+    "as_classes",
     "as_label_array",
     "as_labels",
     "as_plain",
@@ -146,7 +148,6 @@ __all__ = [
     "scan_files",
     "show",
     "split_groups",
-    "two_columns",
     "unchanged",
     "unique_keys",
     "warn_of_order",

@@ -1,5 +1,6 @@
 """A table of scores: columns with roles, and rows in batches, wherever they lie."""
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -116,19 +117,20 @@ class ScoreTable:
     @cached_property
     def loaded(self) -> "LoadedRows":
         """The rows, loaded into memory."""
-        return _loading().load(self)
+        loaded: LoadedRows = _loading().load(self)
+        return loaded
 
     @cached_property
     def labels(self) -> LabelArray:
         """The labels of the rows, without their scores."""
-        return _loading().load_labels(self)
+        labels: LabelArray = _loading().load_labels(self)
+        return labels
 
     @cached_property
     def observed(self) -> LabelArray:
         """The distinct labels, sorted."""
-        if not self.is_in_memory:
-            return _loading().observed_labels(self)
-        return _loading().distinct_labels(self.labels, str(self.label))
+        observed: LabelArray = _loading().observed_labels(self)
+        return observed
 
     def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
         """Yield columns, a batch with its scores as an array at a time, and its first row."""
@@ -349,9 +351,7 @@ def with_common_classes(*tables: ScoreTable) -> list[ScoreTable]:
 
 def _loading() -> Any:
     """Import the module that loads rows: it needs scikit-learn, and the names of columns do not."""
-    from dircal.tables import _loaded
-
-    return _loaded
+    return importlib.import_module("dircal.tables._loaded")
 
 
 def default_client() -> Any:

@@ -155,7 +155,7 @@ class TextFile:
         return text if self.decimal == "." else pc.replace_substring(text, ".", self.decimal)
 
     @contextmanager
-    def target(self, path: Path) -> Iterator[IO[bytes]]:
+    def target(self, path: Path) -> Iterator[Any]:
         """Open a file to write to, compressed as this one."""
         with path.open("xb") as raw:
             if self.is_gzip:

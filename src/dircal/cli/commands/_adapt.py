@@ -59,8 +59,8 @@ def command(
     """
     import dircal
     from dircal.cli._source import PredictionsFile
-    from dircal.cli._typed_labels import as_classes
     from dircal.shift import PriorShift
+    from dircal.tables import as_classes
 
     check_outputs([("--output", output)], force=force, inputs=[map_file, predictions, old])
     if (old is None) != (label is None):
