@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -312,9 +312,7 @@ def _write_array(calibration: _Calibration, target: Path) -> int:
     step = max(1, calibration.table.limits.block_cells // scores.shape[1])
     for start in range(0, len(scores), step):
         block = scores[start : start + step]
-        calibrated[start : start + step] = calibration.of(
-            block, lambda row, start=start: f"row {start + row}"
-        )
+        calibrated[start : start + step] = calibration.of(block, _places_from(start))
     file.write(
         target, calibrated, None if calibration.added is None else calibration.added[0], comment
     )
@@ -342,11 +340,10 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
             for block in blocks:
                 if writer is None:
                     writer = _parquet_writer(target, file, schema, places)
-                first = calibration.n_rows
                 values = calibration.of(
                     _numbers(block, calibrated.columns),
-                    lambda row, first=first: f"row {first + row}",
-                    lambda names, block=block: _numbers(block, names),
+                    _places_from(calibration.n_rows),
+                    partial(_numbers, block),
                 )
                 arrays = list(block.columns) + [None] * (len(schema) - len(old))
                 for place, column in zip(places, values.T, strict=True):
@@ -365,6 +362,11 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
         if calibration.n_rows != file.metadata.num_rows:
             raise changed(path)
     return calibration.n_rows
+
+
+def _places_from(first: int) -> Callable[[int], str]:
+    """Return the names of rows of a block, by the number of its first row."""
+    return lambda row: f"row {first + row}"
 
 
 def _numbers(block: Any, names: Sequence[str]) -> AnyFloatArray:

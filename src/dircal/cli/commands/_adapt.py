@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
-
-if TYPE_CHECKING:
-    from dircal.tables import ScoreTable
 
 __all__ = ["command"]
 
@@ -82,10 +79,13 @@ def command(
     )
     scores = X_old = y_old = None
     if predictions is not None:
-        scores = _scores(PredictionsFile(predictions, columns).table, calibrator)
+        scores = calibrator.predict_proba(PredictionsFile(predictions, columns).table).scores
     if old is not None and label is not None:
         table = PredictionsFile(old, columns, label=label).table
-        X_old, where = _scores(table, calibrator), f"--old {table.where}, column {label!r}"
+        X_old, where = (
+            calibrator.predict_proba(table).scores,
+            f"--old {table.where}, column {label!r}",
+        )
         y_old = as_classes(table.labels, calibrator.classes_, where, "Drop its rows.")
     adapted = shift.adapt(scores, X_old=X_old, y_old=y_old)
     with output_file(output, force=force) as temporary:
@@ -116,10 +116,6 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
                 "such as 'fine=0.99,fraud=0.01'."
             ) from None
     return found
-
-
-def _scores(table: "ScoreTable", calibrator: Any) -> Any:
-    return calibrator.predict_proba(table).scores
 
 
 def _sentences(adapted: Any) -> list[str]:

@@ -75,16 +75,16 @@ def command(
                 f"--fail-if {gate.rule!r} asks for a test, which needs one label for each row; "
                 "with --label-columns there is none. Ask for a measure or an end of its interval."
             )
+    failed = any(gate.fires(values) for gate in gates)
     if as_json:
         outcomes = [gate.to_dict(values) for gate in gates]
-        failed = any(gate.fires(values) for gate in gates)
         print_json(
             {"predictions": source.shown, **found.to_dict(), "gates": outcomes, "failed": failed}
         )
     else:
         _show(found)
         print_lines(gate.sentence(values) for gate in gates)
-    if any(gate.fires(values) for gate in gates):
+    if failed:
         context.exit(GATE_FAILED)
 
 

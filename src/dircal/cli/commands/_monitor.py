@@ -132,19 +132,17 @@ def _sentences(watched: "Watched") -> list[str]:
 
 def _about_labels(watched: "Watched") -> list[str]:
     """Labels that are missing, or came late."""
-    monitor, lines = watched.monitor, []
-    if watched.n_late:
-        lines.append(f"{watched.n_late:,} labels came late.")
-    if watched.n_unknown:
-        lines.append(
-            f"{watched.n_unknown:,} late labels are of rows that do not wait for one: they have "
-            "it, or were never seen."
-        )
-    if monitor.n_pending_:
-        lines.append(f"{monitor.n_pending_:,} rows wait for their label.")
-    if monitor.n_missing_:
-        lines.append(f"{monitor.n_missing_:,} rows have no label and are left out.")
-    return lines
+    monitor, unknown = (
+        watched.monitor,
+        "late labels are of rows that do not wait for one: they have",
+    )
+    counts = (
+        (watched.n_late, "labels came late."),
+        (watched.n_unknown, f"{unknown} it, or were never seen."),
+        (monitor.n_pending_, "rows wait for their label."),
+        (monitor.n_missing_, "rows have no label and are left out."),
+    )
+    return [f"{count:,} {text}" for count, text in counts if count]
 
 
 def _about_groups(monitor: "CalibrationMonitor") -> list[str]:
