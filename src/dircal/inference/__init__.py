@@ -50,6 +50,8 @@ from dircal.inference._ranking import (
 from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
 from dircal.inference._sources import tell_sources as tell_sources
+from dircal.inference._table_fit import TableFit as TableFit
+from dircal.inference._table_fit import fit_table as fit_table
 
 __all__ = [
     "CalibrationTest",

@@ -25,7 +25,13 @@ from dircal.inference._resampling import difference_of, draw_by_source, range_of
 from dircal.inference._soft_rows import once_each, rows_once_each
 from dircal.metrics import Predictions, Table
 from dircal.selection import check_cv
-from dircal.tables import FITTING, ScoreTable, check_fit, check_random_state, pass_progress
+from dircal.tables import (
+    FITTING,
+    ScoreTable,
+    check_fit,
+    check_random_state,
+    pass_progress,
+)
 
 __all__ = ["check_measures", "compare", "compare_on_split", "tabulate_measures"]
 

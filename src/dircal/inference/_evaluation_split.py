@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -305,8 +305,9 @@ def make_evaluation_split(
 
     ``cv`` None stands for five folds, of which one is scored if a table in parts has many rows.
     """
-    if isinstance(data, PartitionedScores):
-        return PartitionedSplit.of_fitted(data) if is_fitted else PartitionedSplit.deal(data, cv)
+    if not data.is_in_memory:
+        parts = cast(PartitionedScores, data)
+        return PartitionedSplit.of_fitted(parts) if is_fitted else PartitionedSplit.deal(parts, cv)
     data = data.in_memory
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:

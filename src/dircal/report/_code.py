@@ -8,6 +8,7 @@ from dircal import calibrators, selection
 from dircal.report._candidates import Candidate
 from dircal.report._summary import Method
 from dircal.report._task import Request, Task
+from dircal.tables import ScoreTable
 
 __all__ = ["write_code"]
 
@@ -21,15 +22,16 @@ def write_code(task: Task, chosen: Method) -> str:
         "title": request.title,
         "source": request.source,
     }
-    first = ["    y_true,", "    y_prob,"]
+    first, made = ["    y_true,", "    y_prob,"], {"Report"}
     rows, weights = "y_true and y_prob are the rows", []
     if request.sample_weight is not None:
         weights = ["    sample_weight=sample_weight,"]
     if table is not None:
-        rows, first = "table is scan(source, ...) of the rows", ["    table,"]
+        rows, first = f"table = scan(...{_options(table)}), the rows", ["    table,"]
+        made = {"Report", "scan"}
     code = {one.name: one.code for one in candidates}
-    names = {"Report", *re.findall(r"\w+", " ".join(code.values()))}
-    known = {"Report", *calibrators.__all__, *selection.__all__}
+    names = {*made, *re.findall(r"\w+", " ".join(code.values()))}
+    known = {*made, *calibrators.__all__, *selection.__all__}
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
@@ -89,8 +91,15 @@ def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
     """The line that makes the map."""
     if one.is_fitted:
         return f"calibrator = ...  # {one.code}, as fitted"
-    code, table = one.code_for(classes), task.request.table
-    if table is None:
-        also = "" if task.request.sample_weight is None else ", sample_weight"
-        return f"calibrator = {code}.fit(y_prob, y_true{also})"
-    return f"calibrator = {code}.fit(table)"
+    code = one.code_for(classes)
+    if task.request.table is not None:
+        return f"calibrator = {code}.fit(table)"
+    also = "" if task.request.sample_weight is None else ", sample_weight"
+    return f"calibrator = {code}.fit(y_prob, y_true{also})"
+
+
+def _options(table: ScoreTable) -> str:
+    """Options of `scan` that describe the columns of a table."""
+    names = ("label", "label_columns", "scores", "weight", "classes")
+    given = {name: getattr(table, name) for name in names}
+    return "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)

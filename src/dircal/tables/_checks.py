@@ -78,7 +78,7 @@ def check_score_table(
     if input_scale == "logit":
         warn_if_probabilities(rows.scores, table)
     chosen = rows.classes.tolist() if classes is None else classes
-    return check_fit_arrays(
+    data = check_fit_arrays(
         rows.named_scores,
         rows.labels,
         rows.weight,
@@ -88,15 +88,18 @@ def check_score_table(
         order_is_known=order_is_known,
         counts=counts,
     )
+    rows.warn_of_left_out()
+    return data
 
 
-def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable) -> None:
+def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:
     """Warn if scores that are read as logits look like probabilities."""
+    fix = fix or f"Leave out {table.columns.words.scale} if they are."
     within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
     if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
         warn(
             f"{table.where} is read as logits, but its rows look like probabilities: they lie "
-            f"between 0 and 1 and sum to one. Leave out {table.columns.words.scale} if they are.",
+            f"between 0 and 1 and sum to one. {fix}",
             DircalWarning,
         )
 

@@ -30,6 +30,11 @@ class NamedScores:
     matrix: npt.NDArray[Any]
     names: LabelArray | None
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+        return self.matrix.shape
+
 
 def as_array(value: Any, name: str = "array") -> npt.NDArray[Any]:
     """Any array or list as an array of NumPy, without a copy where there is one already.

@@ -211,7 +211,8 @@ def as_soft_table(
         i, j = np.argwhere(bad)[0]
         what = "must not be negative" if np.isfinite(table[i, j]) else "must be finite"
         raise ValueError(
-            f"`{name}` {what}; {arguments.row(i)}, {arguments.label_column(j)} is {table[i, j]:.6g}. "
+            f"`{name}` {what}; {arguments.row(i)}, {arguments.label_column(j)} is "
+            f"{table[i, j]:.6g}. "
             "Pass probabilities that sum to one in each row, or counts of annotators; leave out "
             "rows without either."
         )

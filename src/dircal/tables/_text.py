@@ -18,13 +18,12 @@ from typing import IO, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from dircal._table_files import DELIMITERS
 from dircal._typing import FloatArray
 from dircal.tables._limits import LIMITS
 
-__all__ = ["DELIMITERS", "TextFile", "TextRows", "require_pyarrow"]
+__all__ = ["TextFile", "TextRows", "require_pyarrow"]
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-"""Delimiters by the ending of the file, unless another is passed or found in the header."""
 _CANDIDATES = (",", ";", "\t", "|")
 _QUOTED = re.compile('"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
@@ -159,7 +158,7 @@ class TextFile:
         return text if self.decimal == "." else pc.replace_substring(text, ".", self.decimal)
 
     @contextmanager
-    def target(self, path: Path) -> Iterator[IO[bytes]]:
+    def target(self, path: Path) -> Iterator[Any]:
         """Open a file to write to, compressed as this one."""
         with path.open("xb") as raw:
             if self.is_gzip:
@@ -259,11 +258,13 @@ class TextFile:
         """Turn the errors of damaged files into a ValueError that names the file."""
         try:
             yield
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start] if error.start < len(error.object) else 0
+        except UnicodeError as error:
+            what = str(error)
+            if isinstance(error, UnicodeDecodeError) and error.start < len(error.object):
+                what = f"byte 0x{error.object[error.start]:02x}"
             raise ValueError(
-                f"{str(self.path)!r} is not text in {error.encoding.upper()} (byte 0x{byte:02x}). "
-                "Save it as UTF-8, or pass its encoding, for example cp1252 or utf-16."
+                f"{str(self.path)!r} is not text in {self._codec.upper()} ({what}). "
+                "Save it as UTF-8, or pass its encoding: --encoding cp1252 or encoding='cp1252'."
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
