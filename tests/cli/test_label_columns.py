@@ -118,7 +118,7 @@ BAD = {
     "twice": (("--label-columns", "votes_a,votes_a"), "each once"),
     "unknown": (("--label-columns", "votes_a,votes_d"), "no column called 'votes_d'"),
     "no pattern": (("--label-columns", "vote*_x"), "fit two columns or more; it fits 0"),
-    "not one": (("--label-columns", "votes_a,p_a,p_b", "--classes", "a,b,c"), "sums to"),
+    "two purposes": (("--label-columns", "votes_a,p_a,p_b", "--classes", "a,b,c"), "as well"),
     "multilabel": (("--label-columns", "many_*", "--columns", "p_*"), "multilabel"),
     "classes": (("--label-columns", "votes_*", "--classes", "a,b"), "--classes names 2 labels"),
 }

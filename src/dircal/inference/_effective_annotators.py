@@ -6,7 +6,7 @@ from typing import Any
 
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.inference._annotators import annotators_worth
-from dircal.tables import FITTING, LabelledScores, check_fit_arrays
+from dircal.tables import FITTING, check_fit_arrays
 
 __all__ = ["effective_annotators"]
 
@@ -93,5 +93,4 @@ def effective_annotators(
         arguments=_ARGUMENTS,
         counts=True,
     )
-    assert isinstance(data, LabelledScores)
     return annotators_worth(data, input_scale)
