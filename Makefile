@@ -106,7 +106,7 @@ pictures: $(VENV)/.installed-dev browser  ## draw the pictures of the README ane
 	$(BIN)/python docs/readme_pictures.py
 
 # What users install; the other extras are for checkouts.
-EXTRAS := cli onnx parquet plots report torch
+EXTRAS := cli onnx plots report torch
 
 # Built, checked and installed in environments of their own: nothing of the checkout gets in.
 dist:  ## build the package, check it, and try the wheel without extras and with each of them

@@ -13,12 +13,12 @@ FULL = Path("/dev/full")
 # `dircal apply` that stops in the middle of a file until somebody ends it.
 SLOW = """
 import signal, sys, time
-from dircal.cli.commands import _apply
+from dircal.tables import CalibratedTable
 signal.signal(signal.SIGINT, signal.default_int_handler)
-def calibrated(self, chunk, scores):
+def predict(self, scores, place):
     print("ready", flush=True)
     time.sleep(600)
-_apply._Rows.calibrated = calibrated
+CalibratedTable._predict = predict
 sys.argv[0] = "dircal"
 from dircal.cli import main
 main()

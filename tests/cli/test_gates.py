@@ -1,9 +1,7 @@
 """Rules that a measure has to keep."""
 
-from dircal.cli._evaluation import evaluate_predictions
+from dircal import evaluate, scan
 from dircal.cli._gates import GATE_NAMES, parse_gate
-from dircal.cli._predictions_file import read_rows
-from dircal.cli._source import PredictionsFile
 
 
 def test_signs():
@@ -17,7 +15,5 @@ def test_a_measure_that_is_not_known_does_not_pass():
 
 
 def test_gates_can_ask_for_what_is_measured(write_csv):
-    rows = read_rows(PredictionsFile(write_csv(), label="y"))
-    predictions = rows.predictions("probability")
-    found = evaluate_predictions(predictions, rows.classes, n_resamples=100, seed=0)
+    found = evaluate(scan(write_csv(), label="y"), n_resamples=100, random_state=0)
     assert set(GATE_NAMES) == set(found.values())

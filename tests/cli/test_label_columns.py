@@ -118,7 +118,7 @@ BAD = {
     "twice": (("--label-columns", "votes_a,votes_a"), "each once"),
     "unknown": (("--label-columns", "votes_a,votes_d"), "no column called 'votes_d'"),
     "no pattern": (("--label-columns", "vote*_x"), "fit two columns or more; it fits 0"),
-    "not one": (("--label-columns", "votes_a,p_a,p_b", "--classes", "a,b,c"), "sums to"),
+    "two purposes": (("--label-columns", "votes_a,p_a,p_b", "--classes", "a,b,c"), "as well"),
     "multilabel": (("--label-columns", "many_*", "--columns", "p_*"), "multilabel"),
     "classes": (("--label-columns", "votes_*", "--classes", "a,b"), "--classes names 2 labels"),
 }
@@ -144,16 +144,24 @@ def test_arrays_that_are_no_soft_labels(rows, run, tmp_path):
     assert "a row for each of the 200 rows" in told.stderr
 
 
-def test_many_files_have_one_label(rows, run, tmp_path):
+def test_many_files_may_have_soft_labels(rows, run, tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     proba, counts = rows
     columns = dict(zip(("a", "b", "c"), proba.T, strict=True))
     votes = dict(zip(("v_a", "v_b", "v_c"), counts.T, strict=True))
     (tmp_path / "parts").mkdir()
-    pq.write_table(pa.table(columns | votes), tmp_path / "parts" / "one.parquet")
-    told = run("fit", "parts", "--label-columns", "v_*", "-o", "map.json", code=2).stderr
-    assert "--label-columns reads one file whole" in told
+    table = pa.table(columns | votes)
+    for i, part in enumerate((table[:80], table[80:])):
+        pq.write_table(part, tmp_path / "parts" / f"{i}.parquet")
+    told = run("fit", "parts", "--label-columns", "v_*", "-o", "map.json", "--json").stdout
+    run("fit", *OPTIONS["pattern"], "-o", "one.json")
+    found, expected = (load(tmp_path / name) for name in ("map.json", "one.json"))
+    assert json.loads(told)["annotators"] == 5.0
+    # Columns are in the order of the file: b, a, c.
+    assert_allclose(
+        found.predict_proba(proba), expected.predict_proba(proba[:, [1, 0, 2]]), atol=1e-9
+    )
 
 
 def test_one_column_of_scores(rows, run, tmp_path):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dircal.cli._unchanged import unchanged
+from dircal.tables import unchanged
 
 CHANGES = {
     "grown": lambda path: os.truncate(path, path.stat().st_size + 1),
@@ -49,23 +49,22 @@ def in_the_middle(monkeypatch):
     """Changes a file after the first chunk of it is calibrated."""
 
     def change(path, how):
-        from dircal.cli.commands import _apply
+        from dircal.tables import _calibrated
 
-        calibrated = _apply._Rows.calibrated
+        calibrate = _calibrated._Calibration.of
 
-        def and_change(self, chunk, scores):
-            if self.count == 0:
+        def and_change(self, *arguments):
+            if self.n_rows == 0:
                 how(path)
-            return calibrated(self, chunk, scores)
+            return calibrate(self, *arguments)
 
-        monkeypatch.setattr(_apply._Rows, "calibrated", and_change)
+        monkeypatch.setattr(_calibrated._Calibration, "of", and_change)
 
     return change
 
 
 @pytest.mark.parametrize("how", [CHANGES["cut"], CHANGES["grown"]], ids=["cut", "grown"])
-def test_apply_to_text_that_changes(run, fitted, in_the_middle, monkeypatch, tmp_path, how):
-    monkeypatch.setattr("dircal.cli.tables._text.as_many_rows", lambda n: 7)
+def test_apply_to_text_that_changes(run, fitted, in_the_middle, tmp_path, how):
     there = sorted(tmp_path.iterdir())
     in_the_middle(Path("p.csv"), how)
     told = run("apply", "map.json", "p.csv", "-o", "out.csv", code=2).stderr
@@ -89,15 +88,15 @@ def test_apply_to_numbers_that_change(run, fitted, animals, in_the_middle, kind)
 
 def test_fit_on_a_file_that_changes(run, write_csv, monkeypatch):
     write_csv()
-    from dircal.cli import _predictions_file
+    from dircal.tables import _loaded
 
-    labels = _predictions_file.labels_of_column
+    labels = _loaded._labels_of
 
     def and_change(*arguments):
         found = labels(*arguments)
         CHANGES["grown"](Path("p.csv"))
         return found
 
-    monkeypatch.setattr(_predictions_file, "labels_of_column", and_change)
+    monkeypatch.setattr(_loaded, "_labels_of", and_change)
     told = run("fit", "p.csv", "--label", "y", "-o", "map.json", code=2).stderr
     assert "'p.csv' changed while it was read" in told

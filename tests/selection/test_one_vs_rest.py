@@ -21,9 +21,10 @@ from dircal import (
     save,
 )
 from dircal._core.data import chunks as _rows
+from dircal._core.data import simplex
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
-from dircal.selection import _one_vs_rest
+from dircal.tables import _labelled_scores
 
 INNER = {
     "beta": BetaCalibrator(),
@@ -103,10 +104,10 @@ def test_the_rest_of_logits(seed, k):
     rng = np.random.default_rng(seed)
     block = rng.normal(scale=rng.choice([1.0, 50.0, 1e4]), size=(k, 20))
     expected = [logsumexp(np.delete(block, j, axis=0), axis=0) for j in range(k)]
-    assert_allclose(_one_vs_rest.rest_of_logits(block), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(simplex.rest_of_logits(block), expected, rtol=1e-12, atol=1e-12)
     proba = np.exp(block - logsumexp(block, axis=0))
     expected = [np.delete(proba, j, axis=0).sum(axis=0) for j in range(k)]
-    assert_allclose(_one_vs_rest.rest_of_proba(proba), expected, rtol=1e-12, atol=1e-300)
+    assert_allclose(simplex.rest_of_proba(proba), expected, rtol=1e-12, atol=1e-300)
 
 
 @each_inner
@@ -115,7 +116,7 @@ def test_blocks_of_classes_and_of_rows_change_nothing(inner, make_problem, monke
     plain = OneVsRestCalibrator(inner).fit(problem.proba, problem.y).predict_proba(problem.proba)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(_one_vs_rest, "_NUMBERS", 2 * 2 * 700)  # two classes at once
+    monkeypatch.setattr(_labelled_scores, "_NUMBERS_AT_ONCE", 2 * 2 * 700)  # two classes at once
     monkeypatch.setattr(_rows, "_CHUNK_ROWS_AT_LEAST", 100)
     monkeypatch.setattr(_rows, "_CHUNK_ELEMENTS", 1)
     pieces = OneVsRestCalibrator(inner).fit(mapped, problem.y)

@@ -102,7 +102,7 @@ def test_a_spreadsheet_from_a_country_with_decimal_commas(tmp_path):
     lines = ["y;ant;bee", "ant;0,9;0,1", "bee;0,2;0,8", "ant;0,4;0,6", "bee;0,3;0,7", ""]
     path = tmp_path / "p.csv"
     path.write_text("\r\n".join(lines), encoding="utf-16")
-    with pytest.raises(ValueError, match="pass its encoding, for example cp1252 or utf-16"):
+    with pytest.raises(ValueError, match="encoding: --encoding utf-16 or encoding='utf-16'"):
         scan(path, label="y")
     with pytest.raises(ValueError, match=r"line 2, column 'ant' holds '0,9', .* decimal=','"):
         TemperatureScaling().fit(scan(path, label="y", encoding="utf-16"))

@@ -111,9 +111,9 @@ def test_decimals_are_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("column", "kind", "values", "message"),
     [
-        ("a", None, ["x", "0.5"], "p.parquet'` must hold numbers; got .*'x'"),
+        ("a", None, ["x", "0.5"], "p.parquet'?` must hold numbers; got .*'x'"),
         ("a", pa.float64(), [None, 0.5], "row 0 of '.*p.parquet', column 'a' is nan"),
-        ("a", None, [[1], [2]], "p.parquet'` must hold numbers"),
+        ("a", None, [[1], [2]], "p.parquet'?` must hold numbers"),
         ("y", None, [[1], [2]], "`y` must be one label for each row"),
         ("y", None, [{"k": 1}, {"k": 2}], "`y` holds labels of the type dict, which have no order"),
         ("y", None, [None, "a"], "row 0 of '.*p.parquet', column 'y' is empty"),
@@ -218,6 +218,6 @@ def test_two_columns_of_one_name(tmp_path, fitted):
 
 
 def test_without_pyarrow_it_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("dircal.tables._batches.find_spec", lambda name: None)
+    monkeypatch.setattr("dircal.tables._text.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'dircal\[cli\]'"):
         scan(tmp_path / "p.parquet")

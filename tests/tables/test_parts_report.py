@@ -8,7 +8,7 @@ import pytest
 from dircal import Report, TemperatureScaling, VectorScaling
 from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
-from dircal.inference import _trial
+from dircal.inference import _evaluation_split
 from dircal.report import _copies, _examples
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -85,7 +85,7 @@ def test_weights_and_rows_without_any(some, cut, in_parts):
 
 
 def test_one_fold_of_very_many_rows_is_scored(some, cut, monkeypatch, in_parts):
-    monkeypatch.setattr(_trial, "ALL_FOLDS_UP_TO", 1000)
+    monkeypatch.setattr(_evaluation_split, "ALL_FOLDS_UP_TO", 1000)
     monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
     options = {"n_resamples": 100, "calibrators": VectorScaling()}
     found = Report.from_predictions(in_parts(cut(some, 4), scores=NAMES), **options)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dircal import IdentityCalibrator, TemperatureScaling, scan
+from dircal import IdentityCalibrator, TemperatureScaling, evaluate, scan
 from dircal.tables import TextFile
 
 # Python's writer does not quote a lone carriage return, which ends a line.
@@ -251,8 +251,10 @@ def test_a_missing_label_is_named_or_left_out(tmp_path):
     path.write_text("y,a,b\na,1,0\n\n ,0,1\nb,.5,.5\n")
     with pytest.raises(ValueError, match=r"line 4, column 'y' is empty. .* `skip_unlabelled=True`"):
         assert scan(path, label="y").loaded
+    table = scan(path, label="y", skip_unlabelled=True)
     with pytest.warns(UserWarning, match="1 of 3 rows have no label and are left out"):
-        rows = scan(path, label="y", skip_unlabelled=True).loaded
+        evaluate(table)
+    rows = table.loaded
     assert rows.labels.tolist() == ["a", "b"]
     assert rows.place(1) == "line 5"
 

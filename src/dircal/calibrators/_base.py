@@ -92,10 +92,10 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
             train the classifier. A logit of -inf masks a class, which is then not the label of the
             row. Memory-mapped arrays are read in chunks.
         y : array of shape (n_samples,) or (n_samples, n_classes), optional
-            True labels: strings, integers or booleans; left out for a `ScoreTable`, which has
-            them. Or soft labels, with a column for each column of `X`: probabilities that sum to
-            one in each row, or counts of annotators, which are integers; a row then counts like
-            as many rows as it has annotators, who are worth less: see `effective_annotators`.
+            True labels: strings, integers or booleans; a `ScoreTable` has its own. Or soft labels,
+            with a column for each column of `X`: probabilities that sum to one in each row, or
+            counts of annotators, which are integers; a row then counts like as many rows as it has
+            annotators, who are worth less: see `effective_annotators`.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
         counts : bool, default=False
@@ -119,14 +119,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 counts=counts,
             )
             passes.expect(data.shape[0])
-            if data.is_in_memory:
-                return self._fit_with_warnings(data)
-            self._check_fits_parts()
-            self._fit_with_warnings(data)
-            # Whatever needs the rows later is computed now: they need not stay where they are.
-            self._complete_record()
-            self._let_go_of_rows()
-        return self
+            return self._fit_with_warnings(data)
 
     def _check_fits_parts(self, argument: str = "calibrator") -> None:
         """Raise a ValueError unless sums over rows are enough for a fit."""
@@ -139,11 +132,17 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _fit_with_warnings(self, data: AbstractLabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door."""
+        if not data.is_in_memory:
+            self._check_fits_parts()
         with watch_steps(self._usual_steps):
             self._fit_checked(data)
         # After everything is stored: a warning that is made an error loses nothing.
         for message, category in self._fit_warnings():
             warn(message, category)
+        if not data.is_in_memory:
+            # Whatever needs the rows later is computed now: they need not stay where they are.
+            self._complete_record()
+            self._let_go_of_rows()
         return self
 
     @property

@@ -18,7 +18,7 @@ from dircal.maps import (
     LogSoftmax,
     Normalise,
 )
-from dircal.tables import BINARY, AbstractLabelledRows, Arguments, LabelledScores
+from dircal.tables import BINARY, AbstractLabelledRows, Arguments
 
 __all__ = [
     "AbstractBinaryCalibrator",
@@ -69,13 +69,12 @@ def has_many_rows(data: AbstractLabelledRows) -> bool:
 
     Parts of a table are never gathered.
     """
-    return data.shape[0] > _MOST_GATHERED or not isinstance(data, LabelledScores)
+    return data.shape[0] > _MOST_GATHERED or not data.is_in_memory
 
 
 def source_of(data: AbstractLabelledRows, input_scale: InputScale) -> AbstractChunkSource:
     """The rows of a fit, with one score and one label for each."""
-    data = data.with_hard_rows() if isinstance(data, LabelledScores) else data
-    return rows_of(data, input_scale, score_steps(input_scale)).source
+    return rows_of(data.with_hard_rows(), input_scale, score_steps(input_scale)).source
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ class ScoredRows:
 
 def gather_scores(data: AbstractLabelledRows, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
-    assert isinstance(data, LabelledScores)
-    data = data.with_hard_rows()
+    data = data.in_memory.with_hard_rows()
     if input_scale == "logit":
         data = data.undecided()
     parts = source_of(data, input_scale).fold(_part)

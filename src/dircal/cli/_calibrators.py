@@ -1,12 +1,15 @@
 """Calibrators by the names they have on the command line."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dircal._calibrator_names import CALIBRATOR_NAMES
 from dircal._suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from dircal.tables import ClassColumns
 
 __all__ = [
     "NAMES",
@@ -20,18 +23,6 @@ __all__ = [
 NAMES = tuple(CALIBRATOR_NAMES)
 # These have options of their own on the command line.
 _ELSEWHERE = {"input_scale": "--scale", "classes": "--classes"}
-
-
-class ChosenColumns(Protocol):
-    """What has to be known of a table: names of the columns with scores, and the classes."""
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-
-    @property
-    def classes(self) -> Any:
-        """Their labels, or both where there is one column."""
 
 
 def check_name(name: str) -> str:
@@ -65,7 +56,7 @@ def _no_calibrator(name: str) -> str:
 def make_calibrator(
     name: str,
     scale: str,
-    rows: ChosenColumns,
+    columns: "ClassColumns",
     *,
     classes: list[Any] | None = None,
     options: Sequence[str] = (),
@@ -96,19 +87,19 @@ def make_calibrator(
             )
     calibrator.set_params(**given)
     binary = not get_tags(calibrator).classifier_tags.multi_class
-    if len(rows.columns) == 1 and not binary:
+    if len(columns.positions) == 1 and not binary:
         raise ValueError(
             f"one column of scores was chosen, but {name} needs one for each class. Choose both, "
             "or a calibrator that reads one: beta, histogram, isotonic or platt."
         )
-    if not binary or len(rows.classes) <= 2:
+    if not binary or len(columns.classes) <= 2:
         return calibrator
     return dircal.OneVsRestCalibrator(calibrator.set_params(classes=None), classes=classes)
 
 
-def make_calibrators(names: str, scale: str, rows: ChosenColumns) -> dict[str, Any]:
-    """Several of them, by a list of names, for the columns of these rows."""
-    return {name: make_calibrator(name, scale, rows) for name in _names_in(names)}
+def make_calibrators(names: str, scale: str, columns: "ClassColumns") -> dict[str, Any]:
+    """Make several calibrators, by a list of names, for these columns."""
+    return {name: make_calibrator(name, scale, columns) for name in _names_in(names)}
 
 
 def _names_in(names: str) -> list[str]:

@@ -14,7 +14,7 @@ from dircal._json import JSONError, parse_json
 from dircal._typing import LabelArray
 from dircal.cli._utf8 import open_utf8
 from dircal.decide import CostTable
-from dircal.tables import label_text
+from dircal.tables import ScoreTable, label_text, parse_whole_numbers
 
 __all__ = ["CostsFile", "read_costs", "table_of_costs"]
 
@@ -30,15 +30,13 @@ class CostsFile:
     path: Path
     costs: dict[str, dict[str, float]]
 
-    def classes_like(self, labels: LabelArray | None) -> LabelArray:
-        """The classes of the file, sorted; numbers where these ``labels`` of rows are numbers."""
+    @property
+    def classes(self) -> list[str]:
+        """The classes of the file, sorted; as numbers if they are."""
         texts = np.array(list(self.costs))
-        if labels is not None and labels.dtype.kind in "iufb":
-            try:
-                return np.sort(texts.astype(np.float64).astype(labels.dtype))
-            except ValueError:
-                pass
-        return np.sort(texts)
+        numbers = parse_whole_numbers(texts)
+        found: list[str] = texts[np.argsort(texts if numbers is None else numbers)].tolist()
+        return found
 
     def table(self, classes: LabelArray) -> CostTable:
         """The costs of these classes, whose labels need not be texts."""
@@ -54,13 +52,13 @@ class CostsFile:
         return CostTable.from_mapping({label: self.costs[text] for text, label in by_text.items()})
 
 
-def table_of_costs(path: Path | None, ask: float | None, classes: LabelArray) -> CostTable | None:
-    """What two options say of these classes; None without them."""
+def table_of_costs(path: Path | None, ask: float | None, table: ScoreTable) -> CostTable | None:
+    """Return the costs of the classes of a table; None without the option."""
     if path is None:
         if ask is not None:
             raise ValueError("--ask belongs to --costs, which says what the other actions cost.")
         return None
-    costs = read_costs(path).table(np.sort(classes))
+    costs = read_costs(path).table(np.sort(table.found.classes))
     return costs if ask is None else costs.with_question(ask)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from dircal._suggestions import did_you_mean
 
@@ -55,6 +56,10 @@ class Gate:
         """Whether the rule holds, or cannot be told, which is a failure."""
         value = values[self.name]
         return math.isnan(value) or _OPERATORS[self.sign](value, self.limit)
+
+    def to_dict(self, values: Mapping[str, float]) -> dict[str, Any]:
+        """Return the outcome as plain data."""
+        return {"rule": self.rule, "value": values[self.name], "failed": self.fires(values)}
 
     def sentence(self, values: Mapping[str, float]) -> str:
         """What became of it."""

@@ -10,15 +10,13 @@ import click
 
 from dircal.cli._calibrators import NAMES, check_names
 from dircal.cli._errors import DEBUG
-from dircal.cli._kinds import FORMATS
 from dircal.cli._output import check_outputs, is_stdout
-from dircal.cli._source import PredictionsFile, check_exists, check_source, input_files
-from dircal.cli._standard_input import input_file
+from dircal.cli._source import PredictionsFile, check_exists, input_files
+from dircal.cli._standard_input import FORMATS, input_file
 
 __all__ = [
     "COSTS_HELP",
     "FILE",
-    "FOLDS",
     "ask_option",
     "common_options",
     "costs_options",
@@ -38,8 +36,6 @@ __all__ = [
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
-FOLDS = 5
-"""Where nobody says how many."""
 COSTS_HELP = (
     "What each action costs in each class: CSV with a line for each class and a column for each "
     'action, or JSON as {"class": {"action": cost}}.'
@@ -128,7 +124,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         label: str | None = "",
         label_columns: str | None = None,
         weights: str | None = None,
-        unlabelled: str | None = None,
+        skips: bool | None = None,
         **kwargs: Any,
     ) -> Any:
         if kwargs.get("output") is not None:
@@ -146,10 +142,12 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
-            unlabelled=unlabelled,
+            skip_unlabelled=bool(skips),
+            skip_option="" if skips is None else "--skip-unlabelled",
             name="standard input" if is_stdout(predictions) else "",
         )
-        check_source(source)
+        # Fails at once if the file or a column is not there.
+        _ = source.table
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -214,14 +212,13 @@ def _known_encoding(_: click.Context, __: click.Parameter, value: str | None) ->
 
 def predictions_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) -> _F:
     """The same for a file that has labels; ``format_names`` say what it is called."""
-    unlabelled = click.option(
+    skips = click.option(
         "--skip-unlabelled",
-        "unlabelled",
+        "skips",
         is_flag=True,
-        callback=lambda _, __, skips: "skip" if skips else "refuse",
         help="Leave out rows without a label; otherwise they are an error.",
     )
-    return stream_options(unlabelled(source_options(command, format_names=format_names)))
+    return stream_options(skips(source_options(command, format_names=format_names)))
 
 
 def stream_options(command: _F) -> _F:
@@ -264,8 +261,8 @@ def engine_options(command: _F) -> _F:
         "--engine",
         type=click.Choice(["threads", "dask"]),
         is_eager=True,
-        help="Read Parquet files a row group at a time, by threads or by a Dask cluster; folders "
-        "and patterns are read by threads unless this says otherwise.",
+        help="Read Parquet files a row group at a time, by threads or by a Dask cluster. By "
+        "default up to 256 MB of scores are read into memory, and more by threads.",
     )
     scheduler = click.option(
         "--scheduler",
@@ -339,7 +336,7 @@ def cross_fitting_options(command: _F) -> _F:
     folds = click.option(
         "--folds",
         type=click.IntRange(min=2),
-        help="Number of folds, 5 by default; where a folder has more than 1,000,000 rows, by "
-        "default one of 5 folds is scored.",
+        help="Number of folds, 5 by default; of a table that is read in parts and has more than "
+        "1,000,000 rows, one of 5 folds is scored by default.",
     )
     return calibrators(folds(command))

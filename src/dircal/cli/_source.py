@@ -1,39 +1,31 @@
-"""Where the predictions are, and mistakes that show before anything slow is loaded."""
+"""A file of predictions, as options describe it.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Mistakes that show without reading it are found before anything is imported that takes long.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dircal._suggestions import did_you_mean
-from dircal.cli._kinds import input_kind, names_many_files
+from dircal._table_files import file_kind, files_of, is_pattern
 
 if TYPE_CHECKING:
-    from dircal._typing import AnyFloatArray, InputScale
-    from dircal.cli.tables import AbstractChunk, AbstractTable
+    from dircal._typing import InputScale
+    from dircal.tables import ScoreTable
 
-__all__ = [
-    "PredictionsFile",
-    "check_exists",
-    "check_source",
-    "column_called",
-    "input_files",
-    "items_of",
-    "list_names",
-    "list_of_columns",
-    "numbers_of",
-    "open_file",
-    "reject_empty",
-]
+__all__ = ["PredictionsFile", "check_exists", "input_files", "items_of"]
 
 
 @dataclass(frozen=True)
 class PredictionsFile:
-    """Where the predictions are, in the words of the command line.
+    """A file, a folder or a pattern, and the options about its columns, as they were typed.
 
-    ``unlabelled`` is "skip" to leave out rows without a label, "refuse" to reject them, and None in
-    commands without --skip-unlabelled, which reject them too. There is either a ``label`` or, with
-    a column for each class, ``label_columns``.
+    ``skip_option`` is the option that leaves out rows without a label, empty if there is none.
     """
 
     path: Path
@@ -45,83 +37,112 @@ class PredictionsFile:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
-    unlabelled: str | None = None
+    skip_unlabelled: bool = False
+    skip_option: str = ""
     name: str = ""
     label_columns: str | None = None
 
     @property
     def shown(self) -> str:
-        """What people call it."""
+        """The name of the file in an answer."""
         return self.name or str(self.path)
 
     @property
-    def names_array(self) -> bool:
-        """Whether ``columns`` is the name of an array."""
-        return self.path.suffix.lower() == ".npz"
+    def kind(self) -> str:
+        """The ending that tells the type of the files."""
+        return file_kind(files_of(self.path)[0])
+
+    @cached_property
+    def table(self) -> "ScoreTable":
+        """The table; names of columns that are not there are an error."""
+        if not is_pattern(self.path):
+            check_exists(self.path)
+        is_array = self.kind == ".npz"
+        from dircal.tables import PYTHON, TextFile, scan_files
+
+        options: dict[str, Any] = {
+            "label": self.label or None,
+            "label_columns": _listed(self.label_columns),
+            "scores": None if is_array else _listed(self.columns),
+            "classes": None if self.classes is None else items_of(self.classes),
+            "weight": self.weights,
+            "skip_unlabelled": self.skip_unlabelled,
+        }
+        words = replace(
+            PYTHON,
+            scores="--columns",
+            label="--label",
+            label_columns="--label-columns",
+            classes="--classes",
+            weight="--weights",
+            group="--group",
+            skip=self.skip_option,
+            scale="--scale logit",
+            names="--columns a,b,c, and --classes in their order",
+            pattern="--columns 'prob_*'",
+            delimiter="--delimiter",
+        )
+        dialect = TextFile(Path(), self.delimiter, self.decimal, self.encoding)
+        array = self.columns if is_array else None
+        return scan_files(self.path, dialect, array=array, options=options, words=words)
+
+    @contextmanager
+    def opened(
+        self, engine: str | None, scheduler: str | None, **options: Any
+    ) -> Iterator["ScoreTable"]:
+        """Describe the table, to be read in parts by threads or by a cluster if that is asked."""
+        if engine is not None and self.kind != ".parquet":
+            raise ValueError(
+                f"--engine {engine} reads Parquet; got {str(self.path)!r}. Leave it out, or write "
+                "the predictions as Parquet."
+            )
+        if engine == "threads":
+            from dircal.tables import TableLimits
+
+            options["limits"] = TableLimits(memory_bytes=0)
+        with _client(engine, scheduler) as client:
+            yield replace(self.table, client=client, **options)
+
+
+@contextmanager
+def _client(engine: str | None, scheduler: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one on this machine; None without ``--engine dask``."""
+    if engine != "dask":
+        yield None
+        return
+    if find_spec("distributed") is None:
+        raise ModuleNotFoundError(
+            "--engine dask needs Dask, which is not installed. Install the extra: "
+            "pip install 'dircal[dask]'"
+        )
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"--scheduler {scheduler!r} does not answer. Check the address, such as "
+                "tcp://host:8786."
+            ) from error
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(threads_per_worker=1, scheduler_port=0, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 def input_files(path: Path, *labels: str | None) -> list[Path]:
     """List the files behind a path to predictions, and those of labels in NPY files."""
     beside = [Path(one) for one in labels if one is not None and one.endswith(".npy")]
-    if not names_many_files(path):
-        return [path, *beside]
-    from dircal.distributed import parquet_files
-
-    return [*map(Path, parquet_files(path)), *beside]
-
-
-def open_file(source: PredictionsFile) -> "AbstractTable":
-    """The file of predictions, opened."""
-    from dircal.cli.tables import open_table
-
-    return open_table(
-        source.path,
-        delimiter=source.delimiter,
-        decimal=source.decimal,
-        encoding=source.encoding,
-        array=source.columns if source.names_array else None,
-    )
-
-
-def check_source(source: PredictionsFile) -> None:
-    """Open the file and look for the columns that the options name: what fails, fails at once."""
-    if not names_many_files(source.path):
-        check_exists(source.path)
-    input_kind(source.path)
-    with open_file(source) as table:
-        beside = table.score_columns is not None and source.label.endswith(".npy")
-        if source.label and not beside:
-            column_called(table, source.label, "--label")
-        if source.weights is not None:
-            column_called(table, source.weights, "--weights")
-        if source.label_columns is not None and table.score_columns is None:
-            for name in items_of(source.label_columns) if "*" not in source.label_columns else ():
-                column_called(table, name, "--label-columns")
-        if source.columns is not None and table.score_columns is None and "*" not in source.columns:
-            for name in items_of(source.columns):
-                column_called(table, name, "--columns")
-
-
-def numbers_of(table: "AbstractTable", columns: Sequence[int]) -> "AnyFloatArray":
-    """All numbers (n, c) of some columns."""
-    import numpy as np
-
-    parts = [chunk.numbers(columns) for chunk in table.chunks(columns)]
-    if not parts:
-        raise ValueError(f"{str(table.path)!r} has no rows. Pass predictions.")
-    return np.concatenate(parts)
-
-
-def reject_empty(chunk: "AbstractChunk", column: int, name: str, where: str, fix: str) -> None:
-    """Raise if a cell of a column is empty, with its place and what to do."""
-    empty = chunk.is_empty(column)
-    if empty.any():
-        place = chunk.place(int(empty.argmax()))
-        raise ValueError(f"{where}: {place}, column {name!r} is empty. {fix}")
+    return [*files_of(path), *beside]
 
 
 def check_exists(path: Path) -> None:
-    """Refuse the name of a file that is not there, and say which one nearly is."""
+    """Raise if there is no file of this name, with a similar name if there is one."""
     if not path.exists():
         near = did_you_mean(path.name, _siblings(path))
         raise FileNotFoundError(
@@ -136,21 +157,13 @@ def _siblings(path: Path) -> list[str]:
         return []
 
 
-def column_called(table: "AbstractTable", name: str, option: str) -> int:
-    """Position of the one column of this name."""
-    found = [i for i, one in enumerate(table.names) if one == name]
-    if len(found) == 1:
-        return found[0]
-    problem = f"{len(found)} columns" if found else "no column"
-    near = "" if found else did_you_mean(name, table.names)
-    raise ValueError(
-        f"{option}: {str(table.path)!r} has {problem} called {name!r}.{near} "
-        f"{list_of_columns(table)}"
-    )
+def _listed(text: str | None) -> str | list[str] | None:
+    """Split a list; a pattern stays text."""
+    return text if text is None or "*" in text else items_of(text)
 
 
 def items_of(text: str) -> list[str]:
-    """A list as people type it; commas inside an item are quoted as in CSV."""
+    """Split a list with commas; commas inside an item are quoted as in CSV."""
     import csv
 
     try:
@@ -161,15 +174,3 @@ def items_of(text: str) -> list[str]:
             "leave these out."
         ) from None
     return items
-
-
-def list_of_columns(table: "AbstractTable") -> str:
-    """A sentence that names the columns of a file; where there is one, what may be wrong."""
-    text = f"Its columns: {list_names(table.names)}."
-    return text if len(table.names) > 1 else f"{text} Say what separates them: --delimiter."
-
-
-def list_names(names: Sequence[str]) -> str:
-    """The first names of many."""
-    shown = [repr(name[:60]) for name in names[:12]]
-    return ", ".join([*shown, "..."] if len(names) > 12 else shown)

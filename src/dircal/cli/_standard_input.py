@@ -7,10 +7,12 @@ import click
 
 from dircal._files import NO_ROOM, no_temporary_room, temporary_folder
 from dircal.cli._errors import SPOOLED
-from dircal.cli._kinds import FORMATS
 from dircal.cli._output import is_stdout
 
-__all__ = ["input_file"]
+__all__ = ["FORMATS", "input_file"]
+
+FORMATS = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "npy", "npz")
+"""Types of standard input, by the ending that a file of it would have."""
 
 
 def input_file(context: click.Context, path: Path, kind: str | None) -> Path:

@@ -2,25 +2,74 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dircal._files import write_whole
 from dircal._progress import Progress
-from dircal._typing import LabelArray
-from dircal.cli._source import PredictionsFile, check_exists, column_called, open_file
-from dircal.cli._stream_file import FileBatch, StreamColumns, StreamNames, batches_of, texts_of
-from dircal.cli._typed_labels import as_classes
+from dircal._typing import AnyFloatArray, LabelArray
+from dircal.cli._source import PredictionsFile, check_exists
 from dircal.io import to_bytes
 from dircal.shift import CalibrationMonitor
-from dircal.tables import label_text, show
-from dircal.tables._unchanged import unchanged
+from dircal.tables import (
+    ScoreTable,
+    as_classes,
+    empty_labels,
+    label_text,
+    parse_whole_numbers,
+    show,
+    unchanged,
+)
 
-__all__ = ["Watched", "Watching", "watch_file"]
+__all__ = ["StreamNames", "Watched", "Watching", "watch_file"]
+
+
+@dataclass(frozen=True)
+class StreamNames:
+    """Names of the columns of times, groups and keys; None if there is none."""
+
+    time: str | None
+    group: str | None
+    key: str | None
+
+    @property
+    def by_option(self) -> dict[str, str | None]:
+        """The names by their options."""
+        return {"time": self.time, "group": self.group, "id": self.key}
+
+
+@dataclass(frozen=True)
+class StreamRows:
+    """Some rows; labels and keys are text, empty if there is none."""
+
+    scores: AnyFloatArray
+    labels: npt.NDArray[np.object_]
+    groups: LabelArray | None = None
+    times: LabelArray | None = None
+    keys: npt.NDArray[np.object_] | None = None
+
+    def part(self, rows: slice) -> "StreamRows":
+        """Take some of the rows."""
+        columns = (self.groups, self.times, self.keys)
+        return StreamRows(
+            self.scores[rows],
+            self.labels[rows],
+            *(None if column is None else column[rows] for column in columns),
+        )
+
+    def digest(self) -> str:
+        """Return the mark by which the first row is recognised, without its label.
+
+        A label may arrive or be corrected later; scores, group, time and key stay.
+        """
+        others = [str(one[0]) for one in (self.groups, self.times, self.keys) if one is not None]
+        content = self.scores[0].tobytes() + "\0".join(others).encode()
+        return hashlib.sha256(content).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -65,15 +114,15 @@ def watch_file(told: Watching) -> Watched:
     if told.late is not None:
         check_exists(told.late)
     known = _read_state(told)
-    with unchanged(told.source.path), open_file(told.source) as table:
-        classes = None if known is None else np.array(known["classes"]["values"])
-        columns = StreamColumns.of(table, told.source, told.names, told.calibrator, classes)
-        monitor = _monitor(told, known, columns.classes)
-        labels = _Labels(monitor, columns.classes, told.source)
+    table = told.source.table
+    with unchanged(*table.files):
+        names, classes = _score_columns(told, table, known)
+        monitor = _monitor(told, known, classes)
+        labels = _Labels(monitor, classes, told.source)
         stream: dict[str, Any] = {} if known is None else known["stream"]
         seen = n_new = n_late = n_unknown = 0
-        with Progress("Watching", table.size, table.unit) as progress:
-            for number, rows in batches_of(table, columns, told.batch, progress.advance):
+        with Progress("Watching", 0, "rows", counts_passes=True) as progress:
+            for number, rows in _batches(told, table, names, progress.advance):
                 if number == 0:
                     stream = _continued(stream, told, rows.digest())
                     seen = stream["rows"]
@@ -98,17 +147,86 @@ def _late_labels(told: Watching, labels: "_Labels") -> Iterator[tuple[int, int]]
     """Labels of rows that wait, from a file of names and labels; how many, and how many others."""
     if told.late is None or told.names.key is None:
         return
-    source = replace(told.source, path=told.late, columns=None)
-    with unchanged(source.path), open_file(source) as table:
-        label = column_called(table, source.label, "--label")
-        key = column_called(table, told.names.key, "--id")
-        for chunk in table.chunks([label, key]):
-            texts, keys = texts_of(chunk, label), texts_of(chunk, key)
-            n = len(texts)
-            for start in range(0, n, told.batch):
-                part = slice(start, min(start + told.batch, n))
-                nothing = np.empty((0, 0))
-                yield labels.resolve(FileBatch(nothing, texts[part], None, None, keys[part]))
+    table = replace(told.source, path=told.late, columns=None).table
+    label, key = told.source.label, told.names.key
+    table.columns.position(key, "--id")
+    with unchanged(*table.files):
+        for _, rows in table.read((), (label, key)):
+            texts, keys = (_texts(rows.others[name]) for name in (label, key))
+            for start in range(0, rows.n_rows, told.batch):
+                part = slice(start, start + told.batch)
+                yield labels.resolve(StreamRows(np.empty((0, 0)), texts[part], keys=keys[part]))
+
+
+def _score_columns(
+    told: Watching, table: ScoreTable, known: dict[str, Any] | None
+) -> tuple[list[str], LabelArray]:
+    """Return the columns with the scores and the label of each; check the other columns."""
+    others = [
+        table.columns.position(name, f"--{option}")
+        for option, name in told.names.by_option.items()
+        if name is not None
+    ]
+    if told.calibrator is not None:
+        # Calibrated probabilities follow the sorted labels.
+        return told.calibrator.predict_proba(table).columns, told.calibrator.classes_
+    if known is None:
+        observed = _observed(told.source, table)
+    else:
+        observed = np.array(known["classes"]["values"])
+    found = table.find(observed, others)
+    return [table.columns.names[i] for i in found.positions], found.classes
+
+
+def _observed(source: PredictionsFile, table: ScoreTable) -> LabelArray:
+    """Labels that occur: at least one, unless the classes are named."""
+    try:
+        return replace(table, skip_unlabelled=True).observed
+    except ValueError:
+        columns = [rows.others[source.label] for _, rows in table.read((), (source.label,))]
+        if not columns or not all(empty_labels(one).all() for one in columns):
+            raise
+    if source.classes is None:
+        raise ValueError(f"{table.where} has no row with a label yet. Name the classes: --classes.")
+    return np.array([], dtype=np.str_)
+
+
+def _texts(column: Any) -> npt.NDArray[np.object_]:
+    """Return labels or keys as text, empty if there is none."""
+    values, empty = np.asarray(column), empty_labels(column)
+    texts = np.full(len(values), "", dtype=object)
+    texts[~empty] = [label_text(one) for one in values[~empty].tolist()]
+    return texts
+
+
+def _batches(
+    told: Watching, table: ScoreTable, names: list[str], advance: Callable[[int], None]
+) -> Iterator[tuple[int, StreamRows]]:
+    """Yield rows in batches, with the number of the first of each."""
+    label, stream = told.source.label, told.names
+    others = [one for one in (label, *stream.by_option.values()) if one is not None]
+    for first, rows in table.read(names, others):
+        for option, name in (("--time", stream.time), ("--group", stream.group)):
+            if name is not None and (empty := empty_labels(rows.others[name])).any():
+                raise ValueError(
+                    f"{option}: {rows.place(int(empty.argmax()))}, column {name!r} is empty. Fill "
+                    "it in, or leave the row out."
+                )
+        columns = {name: np.asarray(column) for name, column in rows.others.items()}
+        times = None if stream.time is None else columns[stream.time]
+        if times is not None and times.dtype.kind in "OU" and isinstance(times[0], str):
+            whole = parse_whole_numbers(times)
+            times = times.astype(str) if whole is None else whole
+        every = StreamRows(
+            rows.scores,
+            _texts(columns[label]),
+            None if stream.group is None else columns[stream.group],
+            times,
+            None if stream.key is None else _texts(columns[stream.key]),
+        )
+        for start in range(0, rows.n_rows, told.batch):
+            yield first + start, every.part(slice(start, start + told.batch))
+        advance(rows.n_rows)
 
 
 @dataclass(frozen=True)
@@ -119,7 +237,7 @@ class _Labels:
     classes: LabelArray
     source: PredictionsFile
 
-    def update(self, rows: FileBatch, calibrator: Any) -> None:
+    def update(self, rows: StreamRows, calibrator: Any) -> None:
         """Rows that are new."""
         proba = rows.scores if calibrator is None else calibrator.predict_proba(rows.scores)
         if rows.keys is not None:
@@ -128,7 +246,7 @@ class _Labels:
             proba, self._typed(rows.labels), groups=rows.groups, times=rows.times, keys=rows.keys
         )
 
-    def resolve(self, rows: FileBatch) -> tuple[int, int]:
+    def resolve(self, rows: StreamRows) -> tuple[int, int]:
         """Labels of rows that wait for theirs; how many were found, and how many were not."""
         if rows.keys is None or not len(rows.labels):
             return 0, 0

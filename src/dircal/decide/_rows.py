@@ -10,7 +10,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.decide._cost_table import CostTable
 from dircal.tables import (
     LabelledScores,
-    check_prediction_arrays,
+    check_predictions,
     check_scores,
     refuse_soft_labels,
 )
@@ -63,7 +63,7 @@ def labelled_rows(
     y_true: ArrayLike, y_prob: ArrayLike, classes: Iterable[Any] | None, *, name: str = "y_prob"
 ) -> LabelledRows:
     """Checked rows with their true classes."""
-    data: LabelledScores = check_prediction_arrays(y_true, y_prob, None, classes, name=name)
+    data: LabelledScores = check_predictions(y_true, y_prob, None, classes, name=name)
     if data.targets is not None or data.sample_weight is not None:
         refuse_soft_labels()
     return LabelledRows(_in_order(data.inputs, data.column_classes), data.labels, data.classes)

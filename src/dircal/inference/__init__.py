@@ -19,7 +19,7 @@ from dircal.inference._chosen_measure import default_measures as default_measure
 from dircal.inference._chosen_measure import measure_all as measure_all
 from dircal.inference._compare import check_measures as check_measures
 from dircal.inference._compare import compare
-from dircal.inference._compare import compare_in_trial as compare_in_trial
+from dircal.inference._compare import compare_on_split as compare_on_split
 from dircal.inference._compare import tabulate_measures as tabulate_measures
 from dircal.inference._comparison import WITHOUT_BIAS as WITHOUT_BIAS
 from dircal.inference._comparison import Comparison, ComparisonRow
@@ -32,6 +32,11 @@ from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._effective_annotators import effective_annotators
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._evaluate import Evaluation, evaluate
+from dircal.inference._evaluation_split import AbstractEvaluationSplit as AbstractEvaluationSplit
+from dircal.inference._evaluation_split import ArraySplit as ArraySplit
+from dircal.inference._evaluation_split import CrossFitted as CrossFitted
+from dircal.inference._evaluation_split import PartitionedSplit as PartitionedSplit
+from dircal.inference._evaluation_split import make_evaluation_split as make_evaluation_split
 from dircal.inference._findings import Findings as Findings
 from dircal.inference._findings import find_all as find_all
 from dircal.inference._paired_comparison import PairedComparison, paired_comparison
@@ -45,11 +50,8 @@ from dircal.inference._ranking import (
 from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
 from dircal.inference._sources import tell_sources as tell_sources
-from dircal.inference._trial import AbstractTrial as AbstractTrial
-from dircal.inference._trial import ArrayTrial as ArrayTrial
-from dircal.inference._trial import CrossFitted as CrossFitted
-from dircal.inference._trial import PartsTrial as PartsTrial
-from dircal.inference._trial import make_trial as make_trial
+from dircal.inference._table_fit import TableFit as TableFit
+from dircal.inference._table_fit import fit_table as fit_table
 
 __all__ = [
     "CalibrationTest",

@@ -20,14 +20,20 @@ from dircal.inference._chosen_measure import (
 )
 from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._drawn_sums import Drawn
+from dircal.inference._evaluation_split import AbstractEvaluationSplit, make_evaluation_split
 from dircal.inference._resampling import difference_of, draw_by_source, range_of, sources_of
 from dircal.inference._soft_rows import rows_once_each
-from dircal.inference._trial import AbstractTrial, make_trial
 from dircal.metrics import Predictions, Table
 from dircal.selection import check_cv
-from dircal.tables import FITTING, ScoreTable, check_fit, check_random_state, pass_progress
+from dircal.tables import (
+    FITTING,
+    ScoreTable,
+    check_fit,
+    check_random_state,
+    pass_progress,
+)
 
-__all__ = ["check_measures", "compare", "compare_in_trial", "tabulate_measures"]
+__all__ = ["check_measures", "compare", "compare_on_split", "tabulate_measures"]
 
 
 def compare(
@@ -142,29 +148,31 @@ def compare(
         named = check_calibrators(calibrators, len(data.classes))
         # Rejected before the fits, if at all.
         rows_once_each(data, "y")
-        trial = make_trial(data, cv, each_once=True)
+        split = make_evaluation_split(data, cv, each_once=True)
         passes.begin("Cross-fitting")
-        with Progress("Cross-fitting", trial.n_fits * (1 + len(named)), "fits") as progress:
+        with Progress("Cross-fitting", split.n_fits * (1 + len(named)), "fits") as progress:
             advance = progress.advance if data.is_in_memory else ignore
-            predictions, fit_warnings = compare_in_trial(trial, named, advance)
+            predictions, fit_warnings = compare_on_split(split, named, advance)
         passes.begin("Measuring")
         table = tuple(tabulate_measures(wanted, predictions, level, n_resamples, rng))
     probabilities = {}
     if data.is_in_memory:
         probabilities = {name: one.probabilities for name, one in predictions.items()}
-    return Comparison(table, level, probabilities, trial.scored_rows, fit_warnings, trial.n_scored)
+    return Comparison(table, level, probabilities, split.scored_rows, fit_warnings, split.n_scored)
 
 
-def compare_in_trial(
-    trial: AbstractTrial, calibrators: Mapping[str, Any], advance: Callable[[int], None] = ignore
+def compare_on_split(
+    split: AbstractEvaluationSplit,
+    calibrators: Mapping[str, Any],
+    advance: Callable[[int], None] = ignore,
 ) -> tuple[dict[str, Predictions], dict[str, tuple[str, ...]]]:
     """What each calibrator says of the scored rows, without calibration first, and its warnings."""
     scale = next(iter(calibrators.values())).input_scale
-    predictions = {UNCALIBRATED: trial.as_they_are(scale)}
+    predictions = {UNCALIBRATED: split.as_they_are(scale)}
     fit_warnings: dict[str, tuple[str, ...]] = {UNCALIBRATED: ()}
-    advance(trial.n_fits)
+    advance(split.n_fits)
     for name, calibrator in calibrators.items():
-        tried = trial.cross_fit(calibrator, advance, f"calibrators[{name!r}]")
+        tried = split.cross_fit(calibrator, advance, f"calibrators[{name!r}]")
         predictions[name] = tried.predictions
         fit_warnings[name] = tuple(message for message, _ in tried.warnings)
         for message, category in tried.warnings:

@@ -12,12 +12,12 @@ from dircal._typing import ArrayLike, InputScale, LabelArray
 from dircal.inference._calibration_test import CalibrationTest
 from dircal.inference._chosen_measure import check_drawing
 from dircal.inference._confidence_interval import ConfidenceInterval
+from dircal.inference._evaluation_split import make_evaluation_split
 from dircal.inference._findings import find_all
 from dircal.inference._score_test import ScoreTest
 from dircal.inference._soft_rows import rows_once_each
 from dircal.inference._sources import tell_sources
-from dircal.inference._trial import make_trial
-from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
+from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth
 from dircal.selection import check_calibrator
 from dircal.tables import (
     MEASURING,
@@ -230,12 +230,13 @@ def evaluate(
         passes.expect(data.shape[0])
         if n_resamples is not None:
             data = rows_once_each(data, "y_true")
+        split = make_evaluation_split(data, None, is_fitted=True)
         if is_known:
-            predictions = make_trial(data, None, is_fitted=True).with_map(calibrator)
+            predictions = split.with_map(calibrator)
         elif input_scale == "probability":
-            predictions = Predictions.of_checked(data)
+            predictions = split.given
         else:
-            predictions = make_trial(data, None, is_fitted=True).as_they_are(input_scale)
+            predictions = split.as_they_are(input_scale)
         found = find_all(predictions, level=level, n_resamples=n_resamples, seed=seed)
     return Evaluation(
         found.n_samples,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from dircal._core.data.array_source import ArraySource
 from dircal._core.stats.row_blocks import ignore
 from dircal._progress import Progress
 from dircal.metrics import Predictions
@@ -12,5 +11,5 @@ __all__ = ["watcher_of"]
 
 def watcher_of(several: Sequence[Predictions], progress: Progress) -> Callable[[int], None]:
     """What tells the ``progress``; nobody where the rows are folded in other processes."""
-    here = all(isinstance(one.source, ArraySource) for one in several)
+    here = all(one.source.is_in_memory for one in several)
     return progress.advance if here else ignore

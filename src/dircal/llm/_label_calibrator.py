@@ -17,7 +17,6 @@ from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
 from dircal.tables import (
     AbstractLabelledRows,
-    LabelledScores,
     check_option,
     find_key,
     key_type,
@@ -132,10 +131,10 @@ class LabelCalibrator(AbstractCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         unlabelled: ArrayLike | None = None,
@@ -150,7 +149,7 @@ class LabelCalibrator(AbstractCalibrator):
         X : array or data frame of shape (n_samples, n_classes)
             Probabilities, or logits with ``input_scale="logit"``, of the options; a data frame may
             have a column of groups besides.
-        y : array of shape (n_samples,) or (n_samples, n_classes)
+        y : array of shape (n_samples,) or (n_samples, n_classes), optional
             True labels: strings, integers or booleans; or soft ones, see `AutoCalibrator.fit`.
         sample_weight : array of shape (n_samples,), optional
             Weights; an integer weight counts like so many copies of the row.
@@ -179,7 +178,7 @@ class LabelCalibrator(AbstractCalibrator):
         return self
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         prompts: Prompts = getattr(self, "_prompts_of_fit", Prompts())
         k, rest = len(data.classes), prompts.rest_as_proba(data, self.input_scale)
         if data.sample_weight is not None:
@@ -260,7 +259,8 @@ class LabelCalibrator(AbstractCalibrator):
         labels : array of shape (n_samples,)
             Entries of ``classes_``; the first of equals.
         """
-        return np.asarray(self.classes_[self._predict_by_group(X, groups).argmax(axis=1)])
+        proba = self._predict_by_group(X, groups)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def _predict_by_group(self, X: ArrayLike, groups: ArrayLike | str | None) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""

@@ -12,6 +12,7 @@ from dircal.tables import (
     LabelledScores,
     as_array,
     check_scores,
+    groups_of_fit,
     key_type,
     split_groups,
     unique_keys,
@@ -75,14 +76,14 @@ def check_prompts(
     unlabelled_groups: ArrayLike | str | None,
 ) -> tuple[ArrayLike, Prompts]:
     """Scores without columns of groups, and whose they are."""
-    if groups is None:
+    scores, labelled = groups_of_fit(X, groups)
+    if labelled is None:
         if unlabelled_groups is not None:
             raise ValueError(
                 "`unlabelled_groups` is given, but `groups` is None. Pass the group of each row "
                 "with a label, too."
             )
         return X, Prompts(unlabelled)
-    scores, labelled = split_groups(X, groups)
     if unlabelled is None:
         return scores, Prompts(None, labelled)
     if unlabelled_groups is None:

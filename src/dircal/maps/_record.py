@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
@@ -65,8 +64,7 @@ class FittingRows:
     def of(cls, rows: Rows) -> "FittingRows":
         """These rows, without the chunks that a fit has kept of them."""
         source = rows.source
-        fresh = replace(source) if isinstance(source, ArraySource) else source
-        return cls(replace(rows, source=fresh), source.survey.checksum)
+        return cls(replace(rows, source=source.fresh()), source.survey.checksum)
 
     @property
     def are_the_same(self) -> bool:

@@ -22,7 +22,9 @@ def predictions_in_parts(
 ) -> Predictions:
     """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None:
-        return Predictions.of_checked(data)
+        read = ReadProbabilities.of(data.column_classes, data.dtype)
+        source = JoinedSource((data.source(read),))
+        return Predictions(source, data.classes, data.dtype, are_soft=data.has_soft_labels)
     return predictions_in_folds([(data, calibrator)])
 
 
@@ -36,8 +38,8 @@ def predictions_in_folds(
         data.source(_ReadThrough(calibrator._map_of_checked(data), read))
         for data, calibrator in folds
     )
-    source = sources[0] if len(sources) == 1 else JoinedSource(sources)
-    return Predictions(source, classes, dtype, are_soft=folds[0][0].has_soft_labels)
+    are_soft = folds[0][0].has_soft_labels
+    return Predictions(JoinedSource(sources), classes, dtype, are_soft=are_soft)
 
 
 @dataclass(frozen=True)

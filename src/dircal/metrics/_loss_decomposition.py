@@ -22,7 +22,7 @@ from dircal.selection import (
     scored_rows,
     used_rows,
 )
-from dircal.tables import check_option, check_prediction_arrays
+from dircal.tables import check_option, check_predictions
 
 __all__ = ["LossDecomposition", "loss_decomposition"]
 
@@ -145,7 +145,7 @@ def loss_decomposition(
             f"`calibrator` has input_scale={calibrator.input_scale!r}, but `y_prob` holds "
             "probabilities. Pass a calibrator with input_scale='probability'."
         )
-    data = check_prediction_arrays(y_true, y_prob, sample_weight, classes)
+    data = check_predictions(y_true, y_prob, sample_weight, classes)
     used = used_rows(data.sample_weight, len(data.labels))
     splits = make_splits(cv, data.labels, used, deal_within_classes)
     rows = scored_rows(splits)

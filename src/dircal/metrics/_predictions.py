@@ -7,14 +7,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.simplex import ROUNDING, normalise_beyond_rounding
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._rows import AbstractRows, MeanOf
 from dircal.tables import (
-    AbstractLabelledRows,
     LabelledScores,
     check_predictions,
     refuse_soft_labels,
@@ -69,13 +67,11 @@ class Predictions(AbstractRows[Block]):
         return cls.of_checked(data)
 
     @classmethod
-    def of_checked(cls, data: AbstractLabelledRows) -> Self:
+    def of_checked(cls, data: LabelledScores) -> Self:
         """Make predictions of checked probabilities."""
         source = data.source(ReadProbabilities.of(data.column_classes, data.dtype))
-        given = data if isinstance(data, LabelledScores) else None
-        if isinstance(source, ArraySource):
-            source = replace(source, cache_bytes=0)
-        return cls(source, data.classes, data.dtype, given, data.has_soft_labels)
+        source = replace(source, cache_bytes=0)
+        return cls(source, data.classes, data.dtype, data, data.has_soft_labels)
 
     def with_probabilities(self, proba: FloatArray) -> Self:
         """Other probabilities (n, k) of the same rows, as a map gives them: columns are sorted."""
@@ -88,9 +84,7 @@ class Predictions(AbstractRows[Block]):
 
     def hold(self) -> Self:
         """The same rows, kept in memory as far as there is room, for those who fold them often."""
-        if not isinstance(self.source, ArraySource):
-            return self
-        return replace(self, source=replace(self.source, cache_bytes=None))
+        return replace(self, source=self.source.kept())
 
     @property
     def as_block(self) -> Callable[[Chunk, FloatArray | None], Block]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dircal._core.caching import cached_property
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, Chunk
+from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, Chunk, fold_all
 from dircal._core.stats.bins import BinTable, tabulate
 from dircal._core.stats.chances import BinChance, ChanceSums
 from dircal._typing import ArrayLike, FloatArray, IntArray
@@ -23,7 +23,7 @@ from dircal.metrics._blocks import ConfidenceBlock
 from dircal.metrics._curves import Curves
 from dircal.tables import check_confidence
 
-__all__ = ["AbstractRows", "ConfidenceRows", "MeanOf", "SumsTogether", "TableOf"]
+__all__ = ["AbstractRows", "ConfidenceRows", "MeanOf", "TableOf"]
 
 _AnyBlock = TypeVar("_AnyBlock")
 _RowBlock = TypeVar("_RowBlock", covariant=True)
@@ -74,7 +74,7 @@ class AbstractRows(ABC, Generic[_RowBlock]):
         known = self._known
         fresh = [one for one in dict.fromkeys(functions) if one not in known]
         if fresh:
-            known.update(zip(fresh, self.fold(_Each(tuple(fresh))).parts, strict=True))
+            known.update(zip(fresh, fold_all(self.fold, fresh), strict=True))
         return [known[one] for one in functions]
 
     def fold_once(self, function: Callable[[_RowBlock], _Result]) -> _Result:
@@ -85,7 +85,7 @@ class AbstractRows(ABC, Generic[_RowBlock]):
 
     def gather(self, function: Callable[[_RowBlock], _Result], why: str) -> list[_Result]:
         """What ``function`` makes of each block, for what is no sum: rows have to be in memory."""
-        if not isinstance(self.source, ArraySource):
+        if not self.source.is_in_memory:
             raise ValueError(
                 f"{why} looks at all rows at once, but these are read in parts. Pass arrays that "
                 "fit into memory, or choose what is a sum over rows, as `strategy='width'`."
@@ -120,18 +120,6 @@ class AbstractRows(ABC, Generic[_RowBlock]):
         return {}
 
 
-@dataclass
-class SumsTogether:
-    """Several sums over the same rows, each added to its own."""
-
-    parts: list[Any]
-
-    def __iadd__(self, other: Self) -> Self:
-        for i, more in enumerate(other.parts):
-            self.parts[i] += more
-        return self
-
-
 @dataclass(frozen=True)
 class _OfBlock(Generic[_AnyBlock, _Result]):
     """A function of blocks as one of chunks; a kept chunk keeps its block."""
@@ -146,16 +134,6 @@ class _OfBlock(Generic[_AnyBlock, _Result]):
     def _block(self, chunk: Chunk) -> _AnyBlock:
         total = self.total_weight
         return self.as_block(chunk, None if total is None else chunk.weight * total)
-
-
-@dataclass(frozen=True)
-class _Each:
-    """Several functions of a block."""
-
-    functions: tuple[Callable[[Any], Any], ...]
-
-    def __call__(self, block: Any) -> SumsTogether:
-        return SumsTogether([function(block) for function in self.functions])
 
 
 @dataclass(frozen=True)

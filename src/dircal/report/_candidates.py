@@ -15,7 +15,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.exceptions import warn
 from dircal.inference import (
     UNCALIBRATED,
-    AbstractTrial,
+    AbstractEvaluationSplit,
     CrossFitted,
     agree_on_classes,
     check_calibrators,
@@ -110,19 +110,21 @@ def check_classes(
     return classes
 
 
-def predict(candidates: list[Candidate], trial: AbstractTrial, steps: Steps) -> list[Predicted]:
+def predict(
+    candidates: list[Candidate], split: AbstractEvaluationSplit, steps: Steps
+) -> list[Predicted]:
     """Probabilities of the scored rows, as they are first: out of fold, or from a fitted map."""
     scale = candidates[0].calibrator.input_scale
-    first = trial.as_they_are(scale).hold()
+    first = split.as_they_are(scale).hold()
     found = [Predicted(UNCALIBRATED, "uncalibrated", None, first, ())]
     for one in candidates:
         steps.begin(f"calibrating with {one.name}")
         if one.is_fitted:
-            calibrated = trial.with_map(one.calibrator)
+            calibrated = split.with_map(one.calibrator)
             found.append(Predicted(one.name, "fitted", one, calibrated.hold(), ()))
             steps.advance()
             continue
-        tried = trial.cross_fit(one.calibrator, steps.advance, f"calibrators[{one.name!r}]")
+        tried = split.cross_fit(one.calibrator, steps.advance, f"calibrators[{one.name!r}]")
         for message, category in tried.warnings:
             warn(f"{one.name}: {message}", category)
         messages = tuple(message for message, _ in tried.warnings)
@@ -131,12 +133,12 @@ def predict(candidates: list[Candidate], trial: AbstractTrial, steps: Steps) -> 
     return found
 
 
-def fit_on_all(chosen: Predicted, trial: AbstractTrial) -> AbstractCalibrator:
+def fit_on_all(chosen: Predicted, split: AbstractEvaluationSplit) -> AbstractCalibrator:
     """The map that a user would go on with: the fitted one, or one fitted on all rows."""
     assert chosen.candidate is not None
     if chosen.candidate.is_fitted:
         return chosen.candidate.calibrator
-    return trial.fit_on_all(chosen.candidate.calibrator, chosen.tried)
+    return split.fit_on_all(chosen.candidate.calibrator, chosen.tried)
 
 
 def _plain(value: Any) -> Any:

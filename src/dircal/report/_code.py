@@ -22,18 +22,16 @@ def write_code(task: Task, chosen: Method) -> str:
         "title": request.title,
         "source": request.source,
     }
-    first = ["    y_true,", "    y_prob,"]
+    first, made = ["    y_true,", "    y_prob,"], {"Report"}
     rows, weights = "y_true and y_prob are the rows", []
-    names_of_scan: set[str] = set()
-    table_code: list[str] = []
     if request.sample_weight is not None:
         weights = ["    sample_weight=sample_weight,"]
     if table is not None:
-        rows, first, names_of_scan = "table has the rows", ["    table,"], {"scan"}
-        table_code = [f"table = scan(..., {_table_arguments(table)})"]
+        rows, first = f"table = scan(...{_options(table)}), the rows", ["    table,"]
+        made = {"Report", "scan"}
     code = {one.name: one.code for one in candidates}
-    names = {"Report", *names_of_scan, *re.findall(r"\w+", " ".join(code.values()))}
-    known = {"Report", "scan", *calibrators.__all__, *selection.__all__}
+    names = {*made, *re.findall(r"\w+", " ".join(code.values()))}
+    known = {*made, *calibrators.__all__, *selection.__all__}
     logits = ["    input_scale='logit',"] if request.input_scale == "logit" else []
     described = {
         one.name: f"...,  # {code[one.name]}, as fitted" if one.is_fitted else f"{code[one.name]},"
@@ -44,7 +42,6 @@ def write_code(task: Task, chosen: Method) -> str:
         *(["from dircal.decide import CostTable"] if request.costs is not None else []),
         "",
         f"# {rows} with the fingerprint above.",
-        *table_code,
         "report = Report.from_predictions(",
         *first,
         "    calibrators={",
@@ -94,24 +91,15 @@ def _map(task: Task, one: Candidate, classes: list[Any] | None) -> str:
     """The line that makes the map."""
     if one.is_fitted:
         return f"calibrator = ...  # {one.code}, as fitted"
-    code, table = one.code_for(classes), task.request.table
-    if table is None:
-        also = "" if task.request.sample_weight is None else ", sample_weight"
-        return f"calibrator = {code}.fit(y_prob, y_true{also})"
-    return f"calibrator = {code}.fit(table)"
+    code = one.code_for(classes)
+    if task.request.table is not None:
+        return f"calibrator = {code}.fit(table)"
+    also = "" if task.request.sample_weight is None else ", sample_weight"
+    return f"calibrator = {code}.fit(y_prob, y_true{also})"
 
 
-def _table_arguments(table: ScoreTable) -> str:
-    """Return the arguments of `scan` that choose columns and rows."""
-    scores = (
-        table.scores if table.scores is None or isinstance(table.scores, str) else [*table.scores]
-    )
-    given = {
-        "label": table.label,
-        "label_columns": table.label_columns,
-        "scores": scores,
-        "classes": None if table.classes is None else [*table.classes],
-        "weight": table.weight,
-        "skip_unlabelled": table.skip_unlabelled or None,
-    }
-    return ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)
+def _options(table: ScoreTable) -> str:
+    """Options of `scan` that describe the columns of a table."""
+    names = ("label", "label_columns", "scores", "weight", "classes")
+    given = {name: getattr(table, name) for name in names}
+    return "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from dircal._core.data.chunks import row_slices
-from dircal._core.data.parts import Part
 from dircal._typing import ArrayLike, FloatArray
-from dircal.tables import LabelledScores, PartitionedScores
+from dircal.tables import AbstractLabelledRows, LabelledScores
 
 __all__ = ["Fingerprints", "fingerprints_of_arrays", "fingerprints_of_parts"]
 
@@ -24,17 +23,16 @@ def fingerprints_of_arrays(y_true: ArrayLike, data: LabelledScores) -> Fingerpri
     return _hash_labels(y_true), _hash_numbers(data.inputs), weights, None
 
 
-def fingerprints_of_parts(data: PartitionedScores) -> Fingerprints:
+def fingerprints_of_parts(data: AbstractLabelledRows) -> Fingerprints:
     """Of the fingerprints of all parts in their order, each on a line."""
-    parts = data.parts.fold(partial(_of_part, data.classes.astype(str).tolist()))
+    parts = data.fold_rows(partial(_of_part, data.classes.astype(str).tolist()))
     labels, scores, weights = (
         hashlib.sha256("\n".join(one).encode()).hexdigest() for one in zip(*parts, strict=True)
     )
     return labels, scores, weights if data.is_weighted else None, len(parts)
 
 
-def _of_part(classes: list[str], part: Part) -> list[tuple[str, str, str]]:
-    rows: LabelledScores = part.rows
+def _of_part(classes: list[str], rows: LabelledScores) -> list[tuple[str, str, str]]:
     names = hashlib.sha256("\n".join(classes).encode("utf-8", "surrogatepass"))
     names.update(np.ascontiguousarray(rows.labels, dtype="<i8").data)
     weight: Any = np.empty(0) if rows.sample_weight is None else rows.sample_weight

@@ -3,16 +3,14 @@
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from numbers import Integral
 
 import numpy as np
 import scipy
 import sklearn
 
-from dircal._core.data.parts import Part
 from dircal._typing import IntArray
 from dircal._version import __version__
-from dircal.inference import PartsTrial, Source, tell_sources
+from dircal.inference import Source, tell_sources
 from dircal.metrics import Block, Predictions
 from dircal.report._code import write_code
 from dircal.report._copies import count_copies
@@ -35,29 +33,28 @@ def row_numbers(task: Task) -> Callable[[int], int] | None:
     """
     if not task.data.is_in_memory and task.request.is_weighted:
         return None
-    return task.trial.row_number
+    return task.split.row_number
 
 
 def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     """The rows as they were given, and their fingerprints."""
     data, names, request = task.data, task.names, task.request
-    if isinstance(data, LabelledScores):
-        counts = _labels_of(len(names), data)
+    if data.is_in_memory:
+        rows = data.in_memory
         labels = request.y_true if request.table is None else request.table.loaded.labels
-        prints, some = fingerprints_of_arrays(labels, data), data
-        dtype, weight = data.matrix.dtype, data.sample_weight
-        total = None if weight is None else float(weight.sum())
+        prints = fingerprints_of_arrays(labels, rows)
     else:
-        counts = data.parts.fold(partial(_labels_of_part, len(names)))
-        prints, some = fingerprints_of_parts(data), data.sample(_JUDGED)
-        dtype, total = data.dtype, data.total_weight if data.is_weighted else None
+        prints = fingerprints_of_parts(data)
+    counts = data.fold_rows(partial(_labels_of, len(names)))
+    some = data.sample(_JUDGED)
+    total = data.total_weight if data.is_weighted else None
     scored = as_they_are.fold(partial(_labels_of_block, len(names)))
     better = order_in_doubt(some, request.input_scale)
     name_of = dict(zip(data.classes.tolist(), names, strict=True))
     return DataSummary(
         request.source,
         data.shape[0],
-        task.trial.n_scored,
+        task.split.n_scored,
         len(names),
         tuple(name for name, n in zip(names, counts, strict=True) if n == 0),
         () if better is None else tuple(name_of[label] for label in better.tolist()),
@@ -66,7 +63,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
         count_copies(as_they_are),
         total,
         request.input_scale,
-        str(dtype),
+        str(data.dtype),
         *prints,
         as_they_are.has_soft_labels,
     )
@@ -82,10 +79,6 @@ def _labels_of(n_classes: int, rows: LabelledScores) -> IntArray:
     return np.bincount(rows.labels[used], minlength=n_classes)
 
 
-def _labels_of_part(n_classes: int, part: Part) -> IntArray:
-    return _labels_of(n_classes, part.rows)
-
-
 def _labels_of_block(n_classes: int, block: Block) -> IntArray:
     return np.bincount(block.label_or_mode, minlength=n_classes)
 
@@ -94,11 +87,11 @@ def summarise_settings(
     task: Task, methods: Sequence[Method], chosen: Method, where: ScoreFinding | None
 ) -> Settings:
     """How the numbers were made, and the lines that make them again."""
-    split_once = task.trial.is_split_once
+    split_once = task.split.is_split_once
     return Settings(
         _describe_cv(task),
         "the rows that are not scored" if split_once else "all rows",
-        tell_sources(task.trial.n_scored, _sources_of(methods, where)),
+        tell_sources(task.split.n_scored, _sources_of(methods, where)),
         task.request.n_resamples,
         task.seed,
         LEVEL,
@@ -124,24 +117,9 @@ def _sources_of(
 
 
 def _describe_cv(task: Task) -> str:
-    trial, cv = task.trial, task.request.cv
     if all(one.is_fitted for one in task.candidates):
         return "none: all calibrators came fitted"
-    if isinstance(trial, PartsTrial):
-        folds = f"{trial.n_folds} folds, dealt by the numbers of the rows"
-        if not trial.is_split_once:
-            return folds
-        left = trial.data.n_rows - trial.n_scored
-        return (
-            f"{folds}; since rows are so many, one of them is scored, with maps that were fitted "
-            f"on the {left:,} rows of the others"
-        )
-    n_splits = trial.n_fits
-    if isinstance(cv, Integral):
-        return f"{n_splits} folds, each with its share of every class, dealt with a fixed seed"
-    if hasattr(cv, "split"):
-        return f"{n_splits} folds of {cv!r}"
-    return f"{n_splits} pair(s) of rows to fit and rows to score, given by the user"
+    return task.split.describe(task.request.cv)
 
 
 def _versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
-from dircal.inference import ArrayTrial
+from dircal.inference import ArraySplit
 from dircal.metrics import RECORDS, Predictions
 from dircal.report._candidates import Candidate
 from dircal.report._numbers import percent, short
@@ -187,9 +187,9 @@ def _before(candidate: Candidate, old: LabelledScores) -> tuple[AbstractCalibrat
         return given, Predictions.of_checked(old).with_probabilities(proba)
     used = used_rows(None, len(old.labels))
     splits = make_splits(_FOLDS, old.labels, used, deal_within_classes)
-    trial = ArrayTrial(old, splits, scored_rows(splits), used)
-    tried = trial.cross_fit(candidate.calibrator, lambda _: None, "calibrators")
-    return trial.fit_on_all(candidate.calibrator, tried), tried.predictions
+    split = ArraySplit(old, splits, scored_rows(splits), used)
+    tried = split.cross_fit(candidate.calibrator, lambda _: None, "calibrators")
+    return split.fit_on_all(candidate.calibrator, tried), tried.predictions
 
 
 def _remedies(kind: str, old_map: AbstractCalibrator, rows: OldAndNew) -> Iterator[Compared]:

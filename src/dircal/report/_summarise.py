@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dircal.inference import ArrayTrial, score_test_of
+from dircal.inference import score_test_of
 from dircal.report._candidates import Predicted, fit_on_all, predict
 from dircal.report._changes import summarise_changes
 from dircal.report._classes import summarise_classes
@@ -29,7 +29,7 @@ def summarise(request: Request, watcher: Watcher | None, passes: Passes) -> Summ
     names = task.names
     passes.expect(task.data.shape[0])
     with watched_steps(task.n_steps, watcher, passes) as steps:
-        predicted = predict(task.candidates, task.trial, steps)
+        predicted = predict(task.candidates, task.split, steps)
         methods = summarise_methods(predicted, LEVEL, request.n_resamples, task.seed, steps)
         chosen = min(methods[1:], key=lambda method: method.measure("log_loss").value)
         best = next(one for one in predicted if one.name == chosen.name)
@@ -42,7 +42,7 @@ def summarise(request: Request, watcher: Watcher | None, passes: Passes) -> Summ
         changes = summarise_changes(before, after, names, row_numbers(task))
         steps.advance()
         steps.begin(f"fitting {chosen.name} on all rows")
-        of_map = summarise_map(fit_on_all(best, task.trial), names)
+        of_map = summarise_map(fit_on_all(best, task.split), names)
         steps.advance()
         of_shift = _compare_with_old(task, best, steps)
     of_costs = None
@@ -72,10 +72,10 @@ def _compare_with_old(task: Task, best: Predicted, steps: Steps) -> ShiftSummary
         return None
     steps.begin("comparing with the old rows")
     assert best.candidate is not None
-    trial = task.trial
-    assert isinstance(trial, ArrayTrial)
-    scored = trial.data.take(trial.scored)
-    rows = OldAndNew(task.old, trial.data, trial.splits, scored, best.predictions)
+    split, data = task.split, task.data.in_memory
+    assert split.scored_rows is not None
+    scored = data.take(split.scored_rows)
+    rows = OldAndNew(task.old, data, split.splits, scored, best.predictions)
     rng = np.random.default_rng(task.seed)
     found = summarise_shift(rows, best.candidate, task.names, task.request.n_resamples, rng)
     steps.advance()

@@ -9,7 +9,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.decide import CostTable, check_costs
-from dircal.inference import ArrayTrial, PartsTrial, check_drawing, make_trial
+from dircal.inference import AbstractEvaluationSplit, check_drawing, make_evaluation_split
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
 from dircal.selection import check_cv
@@ -17,7 +17,6 @@ from dircal.tables import (
     AbstractLabelledRows,
     Arguments,
     LabelledScores,
-    PartitionedScores,
     ScoreTable,
     check_fit,
     check_fit_arrays,
@@ -76,21 +75,21 @@ class Task:
 
     request: Request
     candidates: list[Candidate]
-    trial: ArrayTrial | PartsTrial
+    split: AbstractEvaluationSplit
     names: tuple[str, ...]
     seed: int
     columns_were_named: bool
     old: LabelledScores | None
 
     @property
-    def data(self) -> LabelledScores | PartitionedScores:
+    def data(self) -> AbstractLabelledRows:
         """All rows."""
-        return self.trial.data
+        return self.split.data
 
     @property
     def n_steps(self) -> int:
         """Fits and applications, tests, and four more; one for old rows."""
-        fits = sum(1 if one.is_fitted else self.trial.n_fits for one in self.candidates)
+        fits = sum(1 if one.is_fitted else self.split.n_fits for one in self.candidates)
         return fits + len(self.candidates) + 5 + (self.old is not None)
 
 
@@ -104,12 +103,12 @@ def check_request(request: Request) -> Task:
     labels_of_columns = check_classes(candidates, request.classes)
     is_fitted = all(one.is_fitted for one in candidates)
     data = _check_rows(request, labels_of_columns)
-    trial = make_trial(data, request.cv, is_fitted=is_fitted)
-    check_classes(candidates, request.classes, trial.data.classes)
-    names = names_of(trial.data.classes, request.class_names)
-    old = _check_old(request, trial.data)
-    _check_costs(request, trial.data)
-    return Task(request, candidates, trial, names, seed, labels_of_columns is not None, old)
+    split = make_evaluation_split(data, request.cv, is_fitted=is_fitted)
+    check_classes(candidates, request.classes, split.data.classes)
+    names = names_of(split.data.classes, request.class_names)
+    old = _check_old(request, split.data)
+    _check_costs(request, split.data)
+    return Task(request, candidates, split, names, seed, labels_of_columns is not None, old)
 
 
 def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
@@ -164,7 +163,7 @@ def _check_costs(request: Request, data: AbstractLabelledRows) -> None:
 
 def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> None:
     """Raise unless rows count alike, with one label each, in memory: they are tested."""
-    if not isinstance(data, LabelledScores):
+    if not data.is_in_memory:
         raise ValueError(
             f"`{name}` needs all rows in memory, but the table is read in parts. Pass a table that "
             f"fits into memory, or leave `{name}` out."
@@ -174,7 +173,7 @@ def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> 
             f"`{name}` is given, and so is `sample_weight`: what it is for is tested, and with "
             "weights there are no tests. Leave one of them out."
         )
-    if _has_soft_labels(data):
+    if _has_soft_labels(data.in_memory):
         raise ValueError(
             f"`{name}` is given, and `y_true` holds soft labels: what it is for is tested, and "
             f"tests need one label for each row. Leave `{name}` out, or pass the most frequent "

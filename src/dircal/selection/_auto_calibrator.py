@@ -273,7 +273,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
                     "probability_of_harm_": weighed.probability_of_harm,
                 },
             )
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         return self._fit_by_folds(data)
 
     def _fit_by_folds(self, data: LabelledScores) -> Fitted:

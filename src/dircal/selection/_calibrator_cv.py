@@ -182,7 +182,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         return mean_of_maps([member.map_ for member in self.calibrators_])
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         settings = self._settings(len(data.classes))
         self._check_settings(settings)
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)

@@ -1,27 +1,21 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from dircal._core.data.chunks import Reader, row_slices
-from dircal._core.data.simplex import ROUNDING, rest_of_logits, rest_of_proba
-from dircal._typing import FloatArray, InputScale
+from dircal._core.data.chunks import Reader
+from dircal._core.data.simplex import ROUNDING
+from dircal._typing import InputScale
 from dircal.calibrators import Fitted, FitWarning, reader_of
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
 from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
-from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, show
+from dircal.tables import BOTH, AbstractLabelledRows, show
 
 __all__ = ["OneVsRestCalibrator"]
-
-# Labels of the two columns: the rest, and the class itself.
-_BOTH = np.array([0, 1])
-# Numbers in memory at a time: the two columns of as many classes as fit in, and at least of one.
-_NUMBERS = 2**24
 
 
 class OneVsRestCalibrator(AbstractMetaCalibrator):
@@ -126,30 +120,12 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
         return check_calibrator(self.calibrator)._fits_parts
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        read = self._reader(data)
-        if isinstance(data, PartitionedScores):
-            return Fitted(None, {"calibrators_": self._fit_parts(data, read)})
-        assert isinstance(data, LabelledScores)
-        at_once = max(1, _NUMBERS // (2 * len(data.labels)))
         calibrators: list[Any] = []
-        for first in range(0, len(data.classes), at_once):
-            for pair in self._pairs(data, read, slice(first, first + at_once)):
-                alone = data.as_two_classes(pair.T, len(calibrators))
-                fitted = clone(self.calibrator)._fit_checked(alone)
-                # They would keep a copy of all scores.
-                fitted._let_go_of_rows()
-                calibrators.append(fitted)
+        for alone in data.against_rest(self._reader(data), self.input_scale):
+            calibrators.append(clone(self.calibrator)._fit_checked(alone))
+            # They would keep a copy of all scores.
+            calibrators[-1]._let_go_of_rows()
         return Fitted(None, {"calibrators_": calibrators})
-
-    def _fit_parts(self, data: PartitionedScores, read: Reader) -> list[Any]:
-        """A calibrator for each class, whose two columns are made where the parts are."""
-        calibrators = []
-        for j in range(len(data.classes)):
-            change = partial(_against_rest, read, self.input_scale, j)
-            fitted = clone(self.calibrator)._fit_checked(data.against_rest(change, _BOTH))
-            fitted._let_go_of_rows()
-            calibrators.append(fitted)
-        return calibrators
 
     def _reader(self, data: AbstractLabelledRows) -> Reader:
         """How rows become columns in the order of the classes, -inf where one is masked."""
@@ -158,25 +134,12 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
             return CalibrationMap(data.shape[1], steps).arrange
         return reader_of(data, self.input_scale, _score_steps(self.input_scale))
 
-    def _pairs(self, data: LabelledScores, read: Reader, chosen: slice) -> FloatArray:
-        """The rest and the class itself (c, 2, n), for the chosen classes.
-
-        Rows of weight zero stay, since a calibrator may count rows, but whatever they hold gives
-        way to what can be computed with.
-        """
-        pairs = np.empty((len(range(data.shape[1])[chosen]), 2, data.shape[0]))
-        for part in row_slices(data.shape):
-            block = _columns_of(data, part, read)
-            pairs[:, 1, part] = block[chosen]
-            pairs[:, 0, part] = _rest_of(self.input_scale, block)[chosen]
-        return pairs
-
     def _check_fitted(self) -> None:
         check_members(self)
         if len(self.calibrators_) != len(self.classes_):
             raise ValueError("it needs a calibrator for each class")
         for member in self.calibrators_:
-            if not np.array_equal(member.classes_, _BOTH) or member.n_features_in_ != 2:
+            if not np.array_equal(member.classes_, BOTH) or member.n_features_in_ != 2:
                 raise ValueError("`calibrators_` need the classes 0 and 1, in two columns")
 
     def _fit_warnings(self) -> list[FitWarning]:
@@ -194,29 +157,6 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
             )
             warnings.append((words, kind))
         return warnings
-
-
-def _columns_of(data: LabelledScores, part: slice, read: Reader) -> FloatArray:
-    """Columns (k, m) of some rows; of weight zero, whatever they hold, what can be read."""
-    inputs = data.rows(part)
-    if data.sample_weight is not None:
-        inputs = np.where(data.sample_weight[part, None] > 0, inputs, 1.0 / data.shape[1])
-    return read(inputs)
-
-
-def _rest_of(scale: InputScale, block: FloatArray) -> FloatArray:
-    return rest_of_logits(block) if scale == "logit" else rest_of_proba(block)
-
-
-def _against_rest(
-    read: Reader, scale: InputScale, chosen: int, data: LabelledScores
-) -> LabelledScores:
-    """The rows of a part as a problem of two classes: the rest, and the chosen one."""
-    pair = np.empty((2, data.shape[0]))
-    for part in row_slices(data.shape):
-        block = _columns_of(data, part, read)
-        pair[:, part] = _rest_of(scale, block)[chosen], block[chosen]
-    return data.as_two_classes(pair.T, chosen)
 
 
 def _score_steps(scale: InputScale) -> tuple[AbstractStep, ...]:

@@ -12,6 +12,7 @@ from dircal.shift._recalibrated import RecalibratedCalibrator
 from dircal.shift._shift_report import ShiftReport as ShiftReport
 from dircal.shift._shift_report import compare_rows as compare_rows
 from dircal.shift._shift_report import shift_report
+from dircal.shift._trace_text import show_trace as show_trace
 
 __all__ = [
     "CalibrationMonitor",

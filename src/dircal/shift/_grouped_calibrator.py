@@ -15,7 +15,9 @@ from dircal.shift._group_maps import fit_group_maps
 from dircal.tables import (
     AbstractLabelledRows,
     LabelledScores,
+    ScoreTable,
     find_key,
+    groups_of_fit,
     key_type,
     known_groups,
     same_kind,
@@ -108,10 +110,10 @@ class GroupedCalibrator(AbstractAdapted):
         self.calibrator = calibrator
         self.classes = classes
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: ArrayLike | ScoreTable,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | str | None = None,
@@ -121,9 +123,10 @@ class GroupedCalibrator(AbstractAdapted):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_classes)
-            Scores, as for the common map; a data frame may have a column of groups besides.
-        y : array of shape (n_samples,) or (n_samples, n_classes)
+        X : array or data frame of shape (n_samples, n_classes), or ScoreTable
+            Scores, as for the common map; a data frame may have a column of groups besides. A
+            table has its own labels, weights and groups.
+        y : array of shape (n_samples,) or (n_samples, n_classes), optional
             True labels, or soft ones: see `AutoCalibrator.fit`.
         sample_weight : array of shape (n_samples,), optional
             Weights.
@@ -138,7 +141,7 @@ class GroupedCalibrator(AbstractAdapted):
         self : object
             The fitted calibrator.
         """
-        scores, of_rows = (X, None) if groups is None else split_groups(X, groups)
+        scores, of_rows = groups_of_fit(X, groups)
         self._groups_of_fit: list[Any] | None = of_rows
         try:
             return super().fit(scores, y, sample_weight, counts=counts)
@@ -154,7 +157,7 @@ class GroupedCalibrator(AbstractAdapted):
             del self._groups_of_fit
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         common = clone(self.calibrator)._fit_checked(data)
         known: list[Any] | None = getattr(self, "_groups_of_fit", None)
         names: LabelArray = np.array([])

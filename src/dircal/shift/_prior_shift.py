@@ -238,7 +238,7 @@ class PriorShift(AbstractAdapted):
         check_number("level", self.level, above=0.0, below=1.0)
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         given: dict[str, FloatArray] = {}
         for name in ("old_priors", "priors"):
             if getattr(self, name) is not None:

@@ -14,7 +14,7 @@ from dircal.calibrators import AbstractCalibrator, Fitted
 from dircal.maps import CalibrationMap, Explanation
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
-from dircal.tables import AbstractLabelledRows, LabelledScores
+from dircal.tables import AbstractLabelledRows
 
 __all__ = ["RecalibratedCalibrator"]
 
@@ -102,7 +102,7 @@ class RecalibratedCalibrator(AbstractAdapted):
         return fitted if given is None else given
 
     def _fit(self, data: AbstractLabelledRows) -> Fitted:
-        assert isinstance(data, LabelledScores)
+        data = data.in_memory
         old: AbstractCalibrator = self.calibrator
         if not hasattr(old, "classes_"):
             old = clone(old)._fit_checked(data)

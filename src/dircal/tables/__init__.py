@@ -1,155 +1,25 @@
-"""Tables and arrays: read, checked, and handed on as rows that can be folded."""
+"""Tables and arrays: read, checked, and handed on as rows that can be folded.
 
-from dircal.tables._arguments import (
-    LARGEST,
-    check_distribution,
-    check_random_state,
-    check_ranks,
-    check_square,
-    check_table,
-    check_vector,
-)
-from dircal.tables._arrays import (
-    check_confidence,
-    check_fit_arrays,
-    check_prediction_arrays,
-    check_probabilities,
-    check_scores,
-    check_values,
-)
-from dircal.tables._calibrated import CalibratedTable
-from dircal.tables._checks import check_fit, check_predictions, check_score_table
-from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording, list_names
-from dircal.tables._columns import (
-    FITTING,
-    MEASURING,
-    Arguments,
-    classes_of_columns,
-)
-from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
-from dircal.tables._eager import eager_frame
-from dircal.tables._keys import (
-    check_keys,
-    find_key,
-    key_type,
-    known_groups,
-    split_groups,
-    unique_keys,
-)
-from dircal.tables._label_types import (
-    as_label_array,
-    as_plain,
-    check_classes,
-    is_missing,
-    plain_labels_advice,
-    show,
-)
-from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
-from dircal.tables._labels import (
-    as_labels,
-    class_indices,
-    observed_classes,
-)
-from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, parse_whole_numbers
-from dircal.tables._names import (
-    find_columns,
-    label_text,
-    like_labels,
-    match_exactly,
-    match_names,
-)
-from dircal.tables._numbers import (
-    ROW_SUM_TOLERANCE,
-    check_integer,
-    check_number,
-    check_option,
-)
-from dircal.tables._order import order_in_doubt, warn_of_order
-from dircal.tables._partitioned import PartitionedScores
-from dircal.tables._pass_progress import Passes, pass_progress
-from dircal.tables._score_table import ScoreTable, scan, scan_files
-from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
-from dircal.tables._text import TextFile
-from dircal.tables._two_classes import BINARY
-from dircal.tables._unchanged import changed, unchanged
-from dircal.tables._weights import check_weight
+Names are loaded at their first use, those of scikit-learn after the columns of a table are found.
+"""
 
-__all__ = [
-    "BINARY",
-    "FITTING",
-    "LARGEST",
-    "LIMITS",
-    "MEASURING",
-    "PYTHON",
-    "ROW_SUM_TOLERANCE",
-    "AbstractLabelledRows",
-    "Arguments",
-    "CalibratedTable",
-    "ClassColumns",
-    "LabelledScores",
-    "LoadedRows",
-    "NamedScores",
-    "PartitionedScores",
-    "Passes",
-    "ScoreTable",
-    "TableColumns",
-    "TableLimits",
-    "TextFile",
-    "Wording",
-    "as_array",
-    "as_label_array",
-    "as_labels",
-    "as_plain",
-    "category_order",
-    "changed",
-    "check_classes",
-    "check_confidence",
-    "check_distribution",
-    "check_fit",
-    "check_fit_arrays",
-    "check_integer",
-    "check_keys",
-    "check_number",
-    "check_option",
-    "check_prediction_arrays",
-    "check_predictions",
-    "check_probabilities",
-    "check_random_state",
-    "check_ranks",
-    "check_score_table",
-    "check_scores",
-    "check_soft_labels",
-    "check_square",
-    "check_table",
-    "check_values",
-    "check_vector",
-    "check_weight",
-    "class_indices",
-    "classes_of_columns",
-    "eager_frame",
-    "find_columns",
-    "find_key",
-    "is_missing",
-    "key_type",
-    "known_groups",
-    "label_text",
-    "like_labels",
-    "list_names",
-    "match_exactly",
-    "match_names",
-    "observed_classes",
-    "order_in_doubt",
-    "parse_whole_numbers",
-    "pass_progress",
-    "plain_labels_advice",
-    "refuse_soft_labels",
-    "same_kind",
-    "scan",
-    "scan_files",
-    "show",
-    "split_groups",
-    "unchanged",
-    "unique_keys",
-    "warn_of_order",
-]
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dircal.tables._public import *  # noqa: F403
+    from dircal.tables._public import __all__ as __all__
+else:
+    # Their modules need NumPy alone.
+    _LIGHT = {
+        "PYTHON": "_column_choice",
+        "TableLimits": "_limits",
+        "TextFile": "_text",
+        "scan_files": "_score_table",
+    }
+
+    def __getattr__(name):
+        if name != "__all__" and name.startswith("_"):
+            raise AttributeError(f"module 'dircal.tables' has no attribute {name!r}")
+        module = importlib.import_module(f"dircal.tables.{_LIGHT.get(name, '_public')}")
+        return getattr(module, name)

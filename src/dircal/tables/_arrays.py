@@ -52,7 +52,7 @@ __all__ = [
     "as_matrix",
     "check_confidence",
     "check_fit_arrays",
-    "check_prediction_arrays",
+    "check_predictions",
     "check_probabilities",
     "check_scores",
     "check_values",
@@ -86,7 +86,7 @@ def check_fit_arrays(
     return data
 
 
-def check_prediction_arrays(
+def check_predictions(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None,

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from dircal.tables._array_files import ArrayFile
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._text import DELIMITERS, TextFile, TextRows
+from dircal.tables._text import TextFile, TextRows, require_pyarrow
 
 __all__ = [
     "AbstractBatch",
@@ -26,14 +25,8 @@ __all__ = [
     "RowGroup",
     "TextBatch",
     "arrow_errors",
-    "file_kind",
-    "files_of",
     "row_groups",
 ]
-
-_PARQUET = (".parquet", ".pq")
-_ARRAYS = (".npy", ".npz")
-_WILD = "*?["
 
 
 @dataclass(frozen=True)
@@ -252,6 +245,9 @@ def _plain_column(series: Any) -> Any:
         # Rows of one label then share one object, whose hash is known.
         native = native.dictionary_encode()
     if not hasattr(native, "dictionary"):
+        if native.null_count and "int" in str(native.type):
+            # NumPy would make them floats.
+            return np.array(native.to_pylist(), dtype=object)
         return native.to_numpy(zero_copy_only=False)
     if native.null_count > 0:
         return native.dictionary_decode().to_numpy(zero_copy_only=False)
@@ -274,58 +270,9 @@ def arrow_errors(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def is_pattern(path: Path) -> bool:
-    """Whether a path has wildcards, and no file is called so."""
-    return any(sign in str(path) for sign in _WILD) and not path.exists()
-
-
-def file_kind(path: Path) -> str:
-    """Return the ending that tells the type of a file, with that of its compression."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings[-1:] == [".gz"] and endings[-2:-1] and endings[-2] in DELIMITERS:
-        return "".join(endings[-2:])
-    if endings and endings[-1] in (*DELIMITERS, *_PARQUET, *_ARRAYS):
-        return ".parquet" if endings[-1] == ".pq" else endings[-1]
-    known = ", ".join([*DELIMITERS, ".csv.gz", *_PARQUET, *_ARRAYS])
-    raise ValueError(
-        f"{str(path)!r} has no ending of a known type. Files of predictions end in {known}."
-    )
-
-
-def files_of(path: Path) -> list[Path]:
-    """Return the files that a path names: one, those of a folder, or those of a pattern."""
-    if path.is_dir():
-        found = sorted(one for one in path.rglob("*") if one.is_file() and _is_table(one))
-    elif is_pattern(path):
-        anchor = path.anchor
-        matches = Path(anchor or ".").glob(str(path).removeprefix(anchor))
-        found = sorted(one for one in matches if one.is_file())
-    else:
-        if path.exists() and not path.is_file():
-            raise OSError(f"{str(path)!r} is not a file, but a pipe or a device.")
-        return [path]
-    kinds = sorted({file_kind(one) for one in found})
-    if not found or len(kinds) > 1 or kinds[0] in _ARRAYS:
-        what = "no files of predictions" if not found else f"files of the types {', '.join(kinds)}"
-        raise (ValueError if found else FileNotFoundError)(
-            f"{str(path)!r} contains {what}. Pass a folder or a pattern of CSV or Parquet files of "
-            "one table."
-        )
-    return found
-
-
-def _is_table(path: Path) -> bool:
-    name = path.name.lower()
-    return name.endswith((*_PARQUET, *DELIMITERS, *(f"{one}.gz" for one in DELIMITERS)))
-
-
 def row_groups(files: Sequence[str | os.PathLike[str]]) -> tuple[list[RowGroup], tuple[str, ...]]:
     """Return the row groups of Parquet files, and the names of the columns of the first."""
-    if find_spec("pyarrow") is None:
-        raise ModuleNotFoundError(
-            "Parquet files need pyarrow, which is not installed. Install the extra: "
-            "pip install 'dircal[cli]'"
-        )
+    require_pyarrow("Parquet files need")
     import pyarrow.parquet as pq
 
     groups: list[RowGroup] = []

@@ -91,11 +91,17 @@ class CalibratedTable:
         }
         if kind not in writers:
             raise ValueError(
-                f"{self.table.where} is not one file. Write its files one at a time, or call "
-                "`to_dask()` for a Dask DataFrame."
+                f"{self.table.where} is not one file, and only one is written. Calibrate its files "
+                "one at a time; `to_dask()` is for a Dask DataFrame."
             )
         with whole_file(path) as temporary, unchanged(*self.table.files):
             return writers[kind](_Calibration(self, prefix, suffix, mark), temporary)
+
+    def written(self, prefix: str = "", suffix: str = "") -> list[str]:
+        """Names of the columns that `write` adds or replaces; of arrays, that of the array."""
+        columns = self.table.columns
+        names = self.columns if columns.by_nature is None else [self.table.batches[0].file.scores]  # type: ignore[attr-defined]
+        return [f"{prefix}{name}{suffix}" for name in names]
 
     def to_dask(self, *, prefix: str = "", suffix: str = "") -> Any:
         """Return a Dask DataFrame with calibrated columns; nothing is computed yet.
@@ -122,6 +128,14 @@ class CalibratedTable:
         return frame.map_partitions(
             _calibrate_partition, self.calibrator, self.columns, names, meta=meta
         )
+
+    @property
+    def scores(self) -> AnyFloatArray:
+        """The scores (n, c) that the map reads, in its order."""
+        parts = [rows.scores for _, rows in self.table.read(self.columns, ())]
+        if not parts:
+            raise ValueError(f"{self.table.where} has no rows. Pass predictions.")
+        return np.concatenate(parts)
 
     def blocks(self) -> Iterator[FloatArray]:
         """Yield calibrated probabilities (m, k), with columns in the order of the classes."""
@@ -208,7 +222,8 @@ class _Calibration:
         """Calibrate a block of scores; ``beside`` reads other columns of it."""
         calibrated, is_first = self.calibrated, self.n_rows == 0
         if is_first and calibrated.calibrator.map_.input_scale == "logit":
-            warn_if_probabilities(scores, self.table)
+            fix = "The map was fitted on logits: apply it to those."
+            warn_if_probabilities(scores, self.table, fix)
         result = calibrated._in_columns(calibrated._predict(scores, place))
         if is_first and beside is not None and self.beside is not None:
             self._refuse_own_output(scores, beside(self.beside))
@@ -297,7 +312,7 @@ def _write_array(calibration: _Calibration, target: Path) -> int:
     step = max(1, calibration.table.limits.block_cells // scores.shape[1])
     for start in range(0, len(scores), step):
         block = scores[start : start + step]
-        calibrated[start : start + step] = calibration.of(block, partial(_row_from, start))
+        calibrated[start : start + step] = calibration.of(block, _places_from(start))
     file.write(
         target, calibrated, None if calibration.added is None else calibration.added[0], comment
     )
@@ -325,10 +340,9 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
             for block in blocks:
                 if writer is None:
                     writer = _parquet_writer(target, file, schema, places)
-                first = calibration.n_rows
                 values = calibration.of(
                     _numbers(block, calibrated.columns),
-                    partial(_row_from, first),
+                    _places_from(calibration.n_rows),
                     partial(_numbers, block),
                 )
                 arrays = list(block.columns) + [None] * (len(schema) - len(old))
@@ -350,8 +364,9 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
     return calibration.n_rows
 
 
-def _row_from(first: int, row: int) -> str:
-    return f"row {first + row}"
+def _places_from(first: int) -> Callable[[int], str]:
+    """Return the names of rows of a block, by the number of its first row."""
+    return lambda row: f"row {first + row}"
 
 
 def _numbers(block: Any, names: Sequence[str]) -> AnyFloatArray:

@@ -7,9 +7,9 @@ import numpy as np
 
 from dircal._typing import AnyFloatArray, ArrayLike, InputScale
 from dircal.exceptions import DircalWarning, warn
-from dircal.tables._arrays import check_fit_arrays, check_prediction_arrays
+from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
-from dircal.tables._columns import FITTING, MEASURING, Arguments
+from dircal.tables._columns import FITTING, Arguments
 from dircal.tables._dask_parts import DaskStore
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
@@ -21,7 +21,7 @@ from dircal.tables._parts import Agreement, PartSummary, agree
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
 
-__all__ = ["check_fit", "check_predictions", "check_score_table"]
+__all__ = ["check_fit", "check_score_table"]
 
 
 def check_fit(
@@ -86,7 +86,7 @@ def check_score_table(
     if input_scale == "logit":
         warn_if_probabilities(rows.scores, table)
     chosen = rows.classes.tolist() if classes is None else classes
-    return check_fit_arrays(
+    data = check_fit_arrays(
         rows.named_scores,
         rows.labels,
         rows.weight,
@@ -96,15 +96,18 @@ def check_score_table(
         order_is_known=order_is_known,
         counts=counts,
     )
+    rows.warn_of_left_out()
+    return data
 
 
-def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable) -> None:
+def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:
     """Warn if scores that are read as logits look like probabilities."""
+    fix = fix or f"Leave out {table.columns.words.scale} if they are."
     within = scores.shape[1] > 1 and float(scores.min()) >= 0.0 and float(scores.max()) <= 1.0
     if within and np.abs(scores.sum(axis=1) - 1.0).max() <= ROW_SUM_TOLERANCE:
         warn(
             f"{table.where} is read as logits, but its rows look like probabilities: they lie "
-            f"between 0 and 1 and sum to one. Leave out {table.columns.words.scale} if they are.",
+            f"between 0 and 1 and sum to one. {fix}",
             DircalWarning,
         )
 
@@ -178,33 +181,6 @@ def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
     if table.client is not None:
         return DaskStore(table.client, batches, reader, delayed, table.on_rows)
     return LocalStore(batches, reader, table.limits.memory_bytes, on_rows=table.on_rows)
-
-
-def check_predictions(
-    y_true: ArrayLike | ScoreTable,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    classes: Iterable[Any] | None,
-    *,
-    name: str = "y_prob",
-    input_scale: InputScale = "probability",
-    from_a_map: bool = False,
-) -> AbstractLabelledRows:
-    """Check probabilities, or logits, to be measured, their true labels and weights.
-
-    What comes ``from_a_map`` is accepted as is: its columns have been checked before.
-    """
-    if isinstance(y_true, ScoreTable):
-        return check_score_table(y_true, classes, input_scale, MEASURING, order_is_known=from_a_map)
-    return check_prediction_arrays(
-        y_true,
-        y_prob,
-        sample_weight,
-        classes,
-        name=name,
-        input_scale=input_scale,
-        from_a_map=from_a_map,
-    )
 
 
 def _refuse_arrays(

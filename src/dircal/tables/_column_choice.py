@@ -336,8 +336,10 @@ class TableColumns:
         if not all(isinstance(one, str) for one in given):
             return as_label_array(given, self.words.classes)
         typed = {label_text(label): label for label in labels.tolist()}
-        if labels.dtype.kind in "iu" and all(text.lstrip("-").isdecimal() for text in given):
-            return np.array([int(text) for text in given])
+        if labels.dtype.kind in "iuf" and all(text.lstrip("-").isdecimal() for text in given):
+            return np.array(
+                [int(text) for text in given], float if labels.dtype.kind == "f" else int
+            )
         if all(text in typed for text in given):
             return np.array([typed[text] for text in given])
         if labels.dtype.kind not in "USO":

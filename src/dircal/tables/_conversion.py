@@ -32,7 +32,7 @@ class NamedScores:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Numbers of rows and of columns."""
+        """Numbers of rows and columns."""
         return self.matrix.shape
 
 

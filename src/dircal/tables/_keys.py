@@ -12,10 +12,12 @@ from dircal.exceptions import UnknownGroupWarning, warn
 from dircal.tables._conversion import refuse_masked
 from dircal.tables._eager import eager_frame
 from dircal.tables._label_types import as_label_array, as_plain
+from dircal.tables._score_table import ScoreTable
 
 __all__ = [
     "check_keys",
     "find_key",
+    "groups_of_fit",
     "key_type",
     "known_groups",
     "split_groups",
@@ -116,6 +118,21 @@ def known_groups(keys: Sequence[Any], known: LabelArray) -> IntArray:
             UnknownGroupWarning,
         )
     return codes
+
+
+def groups_of_fit(
+    X: ArrayLike | ScoreTable, groups: ArrayLike | str | None
+) -> tuple[ArrayLike | ScoreTable, list[Any] | None]:
+    """Return the scores of a fit and the group of each row, which a table has itself."""
+    if not isinstance(X, ScoreTable):
+        return (X, None) if groups is None else split_groups(X, groups)
+    if groups is not None:
+        raise ValueError(
+            "`groups` is given, but `X` is a table. Name its column of groups: "
+            "scan(..., group=...)."
+        )
+    own = None if X.group is None else X.loaded.group
+    return X, None if own is None else check_keys("groups", own, len(own), None)
 
 
 def split_groups(

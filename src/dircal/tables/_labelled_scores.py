@@ -1,18 +1,26 @@
 """Scores and labels that have passed the door."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Reader, row_slices
-from dircal._typing import FloatArray, IntArray, LabelArray
+from dircal._core.data.simplex import rest_of_logits, rest_of_proba
+from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
 
-__all__ = ["AbstractLabelledRows", "LabelledScores"]
+__all__ = ["BOTH", "AbstractLabelledRows", "LabelledScores"]
+
+BOTH = np.array([0, 1])
+"""Labels of a problem of one class against the rest: the rest, and the class itself."""
+# Numbers in memory at a time: the two columns of as many classes as fit in, and at least of one.
+_NUMBERS_AT_ONCE = 2**24
+
+_T = TypeVar("_T")
 
 
 class AbstractLabelledRows(ABC):
@@ -27,7 +35,6 @@ class AbstractLabelledRows(ABC):
     column_classes: LabelArray
     feature_names: LabelArray | None
     n_features: int
-    dtype: np.dtype[Any]
     is_in_memory = True
     """Whether the rows are one array, and not parts that are read in every pass."""
 
@@ -36,10 +43,24 @@ class AbstractLabelledRows(ABC):
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
 
-    @property
-    @abstractmethod
-    def has_soft_labels(self) -> bool:
-        """Whether rows may have several labels, each with its probability."""
+    if TYPE_CHECKING:
+        # Fields of one subclass and properties of the other: dataclasses take properties of a base
+        # for defaults of fields.
+        @property
+        def dtype(self) -> np.dtype[Any]:
+            """Type of the scores as they were given."""
+
+        @property
+        def is_weighted(self) -> bool:
+            """Whether rows may differ in weight."""
+
+        @property
+        def total_weight(self) -> float:
+            """Sum of the sample weights."""
+
+        @property
+        def has_soft_labels(self) -> bool:
+            """Whether rows may have several labels, each with its probability."""
 
     @abstractmethod
     def weight_range(self) -> tuple[float, float] | None:
@@ -48,6 +69,30 @@ class AbstractLabelledRows(ABC):
     @abstractmethod
     def unweighted(self) -> "AbstractLabelledRows":
         """Return the rows of positive weight, without their weights."""
+
+    @abstractmethod
+    def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
+        """Sum a function of the rows, part by part."""
+
+    @abstractmethod
+    def sample(self, n_rows: int) -> "LabelledScores":
+        """All rows if they are in memory; of parts no more than ``n_rows``, evenly spread."""
+
+    @property
+    @abstractmethod
+    def in_memory(self) -> "LabelledScores":
+        """The rows as one array, for what needs all of them; a ValueError if they are in parts."""
+
+    @abstractmethod
+    def with_hard_rows(self) -> "AbstractLabelledRows":
+        """The same rows with one label each, for what needs it."""
+
+    @abstractmethod
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["AbstractLabelledRows"]:
+        """Yield a problem of two classes for each class: the rest, and the class itself.
+
+        ``read`` makes columns (k, m) of rows, in the order of the classes.
+        """
 
     @abstractmethod
     def undecided(self) -> "AbstractLabelledRows":
@@ -94,6 +139,36 @@ class LabelledScores(AbstractLabelledRows):
         """Some of the scores, by their places."""
         return self.matrix[part if self.picked is None else self.picked[part]]
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores as they were given."""
+        return self.matrix.dtype
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows may differ in weight."""
+        return self.sample_weight is not None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the sample weights."""
+        weight = self.sample_weight
+        return float(len(self.labels) if weight is None else weight.sum())
+
+    def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
+        """Return the function of these rows."""
+        return function(self)
+
+    def sample(self, n_rows: int) -> "LabelledScores":
+        """Return all rows."""
+        del n_rows
+        return self
+
+    @property
+    def in_memory(self) -> "LabelledScores":
+        """These rows."""
+        return self
+
     def take(self, rows: IntArray) -> "LabelledScores":
         """Some of the rows, in the order given; the classes stay all of them."""
         weight = self.sample_weight
@@ -119,24 +194,52 @@ class LabelledScores(AbstractLabelledRows):
         apart = replace(self, targets=None).take(rows)
         return replace(apart, labels=labels, sample_weight=weight)
 
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["LabelledScores"]:
+        """Yield a problem of two classes for each class; several are computed in one pass.
+
+        Rows of weight zero stay, since a calibrator may count rows, but whatever they contain is
+        replaced by what can be computed with.
+        """
+        n_samples, n_classes = self.shape
+        at_once = max(1, _NUMBERS_AT_ONCE // (2 * n_samples))
+        for first in range(0, n_classes, at_once):
+            chosen = slice(first, min(first + at_once, n_classes))
+            pairs = np.empty((chosen.stop - first, 2, n_samples))
+            for part in row_slices(self.shape):
+                block = self._columns(part, read)
+                pairs[:, 1, part] = block[chosen]
+                pairs[:, 0, part] = rest_of(scale, block)[chosen]
+            for i, pair in enumerate(pairs):
+                yield self.as_two_classes(pair.T, first + i)
+
+    def one_against_rest(self, read: Reader, scale: InputScale, chosen: int) -> "LabelledScores":
+        """The same rows as a problem of two classes: the rest, and the ``chosen`` one."""
+        pair = np.empty((2, self.shape[0]))
+        for part in row_slices(self.shape):
+            block = self._columns(part, read)
+            pair[:, part] = rest_of(scale, block)[chosen], block[chosen]
+        return self.as_two_classes(pair.T, chosen)
+
+    def _columns(self, part: slice, read: Reader) -> FloatArray:
+        """Columns (k, m) of some rows; of weight zero, whatever can be read."""
+        inputs = self.rows(part)
+        if self.sample_weight is not None:
+            used = self.sample_weight[part, None] > 0
+            inputs = np.where(used, inputs, 1.0 / self.shape[1])
+        return read(inputs)
+
     def as_two_classes(self, pair: FloatArray, chosen: int) -> "LabelledScores":
         """The same rows as a problem of two classes, the rest and the ``chosen`` one.
 
         ``pair`` (n, 2) are their scores.
         """
-        both = np.array([0, 1])
         if self.targets is None:
             own, targets = (self.labels == chosen).astype(np.uint8), None
         else:
             of_chosen = self.targets[:, chosen]
             own = (of_chosen > 0.5).astype(np.uint8)
             targets = np.column_stack([1.0 - of_chosen, of_chosen])
-        return LabelledScores(pair, own, self.sample_weight, both, both, None, 2, targets=targets)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """Type of the scores."""
-        return self.matrix.dtype
+        return LabelledScores(pair, own, self.sample_weight, BOTH, BOTH, None, 2, targets=targets)
 
     @property
     def has_soft_labels(self) -> bool:
@@ -202,3 +305,8 @@ class LabelledScores(AbstractLabelledRows):
             self.picked,
             targets=self.targets,
         )
+
+
+def rest_of(scale: InputScale, block: FloatArray) -> FloatArray:
+    """Scores (k, m) of all classes but one, for each class."""
+    return rest_of_logits(block) if scale == "logit" else rest_of_proba(block)

@@ -37,8 +37,8 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
         _refuse_table(table, arguments)
     if table.dtype.kind == "c":
         raise ValueError(
-            f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. Pass "
-            "strings, integers or booleans."
+            f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. "
+            "Pass strings, integers or booleans. (Complex data not supported.)"
         )
     labels: LabelArray = column_or_1d(table, warn=True)
     if len(labels) != n_samples:

@@ -18,8 +18,8 @@ from dircal.tables._batches import BatchRows
 from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._label_types import is_missing as is_missing_label
-from dircal.tables._labels import as_labels, observed_classes
+from dircal.tables._label_types import is_missing, show
+from dircal.tables._labels import as_labels
 from dircal.tables._limits import LIMITS
 from dircal.tables._parts import common_labels
 from dircal.tables._unchanged import changed, unchanged
@@ -27,7 +27,16 @@ from dircal.tables._unchanged import changed, unchanged
 if TYPE_CHECKING:
     from dircal.tables._score_table import ScoreTable
 
-__all__ = ["LoadedRows", "load", "observed_labels", "parse_whole_numbers"]
+__all__ = [
+    "LoadedRows",
+    "empty_labels",
+    "load",
+    "load_labels",
+    "missing_labels",
+    "observed_labels",
+    "parse_whole_numbers",
+    "present_labels",
+]
 
 # 007 is a name, and more digits than this do not fit an integer.
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
@@ -53,6 +62,8 @@ class LoadedRows:
         Names a row in a message, by its number among these.
     has_names : bool
         Whether the columns have names that tell more than their numbers.
+    n_left_out : int
+        Number of rows without a label, which are left out.
     """
 
     scores: npt.NDArray[Any]
@@ -63,11 +74,32 @@ class LoadedRows:
     group: Any
     place: Callable[[int], str] = field(repr=False)
     has_names: bool = True
+    n_left_out: int = 0
 
     @property
     def classes(self) -> LabelArray:
         """Label of each column, or both labels if there is one column."""
         return self.found.classes
+
+    def scores_of(self, classes: LabelArray) -> npt.NDArray[Any]:
+        """Return the scores with columns in the order of ``classes``."""
+        own, wanted = self.classes.tolist(), classes.tolist()
+        is_single = self.scores.shape[1] == 1
+        if {*own} != {*wanted} or (is_single and own != wanted):
+            raise ValueError(
+                f"the tables have other classes: {show(classes)} and {show(self.classes)}. Name "
+                "the columns of the scores, and their classes."
+            )
+        return self.scores if is_single else self.scores[:, [own.index(label) for label in wanted]]
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the labels are numbers of annotators."""
+        return bool(self.labels.ndim == 2 and self.labels.dtype.kind == "i")
+
+    def warn_of_left_out(self) -> None:
+        """Warn if rows were left out."""
+        warn_of_left_out(self.n_left_out, self.n_left_out + len(self.scores))
 
     @property
     def named_scores(self) -> NamedScores:
@@ -85,9 +117,15 @@ def load(table: "ScoreTable") -> LoadedRows:
         if table.label is None:
             found = table.find(np.asarray(table.classes))
         else:
-            arguments = replace(FITTING, labels=table.label)
-            found = table.find(observed_classes(as_labels(labels, len(labels), arguments)))
+            found = table.find(distinct_labels(labels, table.label))
         return _load_scores(table, found, labels, kept)
+
+
+def load_labels(table: "ScoreTable") -> LabelArray:
+    """Load the labels of a table alone."""
+    with unchanged(*table.files):
+        labels: LabelArray = _labels_of(table)[0]
+    return labels
 
 
 def _load_scores(
@@ -118,9 +156,9 @@ def _load_scores(
         scores = scores[kept]
         weight = None if weight is None else weight[kept]
         group = None if group is None else as_array(group)[kept]
-        warn_of_left_out(len(kept) - len(scores), len(kept))
+    n_left_out = 0 if kept is None else len(kept) - len(scores)
     has_names = table.columns.by_nature is None
-    return LoadedRows(scores, names, found, labels, weight, group, place, has_names)
+    return LoadedRows(scores, names, found, labels, weight, group, place, has_names, n_left_out)
 
 
 def _load_soft(table: "ScoreTable") -> LoadedRows:
@@ -145,6 +183,8 @@ def _load_soft(table: "ScoreTable") -> LoadedRows:
     labels = numbers[kept]
     if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)
+        if table.annotators_share:
+            labels = labels / labels.sum(axis=1, keepdims=True)
     return _load_scores(table, found, labels, None if kept.all() else kept)
 
 
@@ -188,25 +228,11 @@ def warn_of_left_out(n_left_out: int, n_rows: int) -> None:
         warn(f"{n_left_out:,} of {n_rows:,} rows have no label and are left out.", DircalWarning)
 
 
-def refuse_missing(
-    missing: npt.NDArray[np.bool_],
-    place: Callable[[int], str],
-    label: str,
-    words: Wording,
-    are_skipped: bool,
-) -> None:
-    """Raise if labels are missing, unless their rows are left out."""
-    if missing.any() and not are_skipped:
-        raise ValueError(
-            f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
-            f"without a label, or pass {words.skip}."
-        )
-
-
 def _label_array(table: "ScoreTable", name: str) -> npt.NDArray[Any]:
     """A second array, in the same NPZ file or in an NPY file."""
     argument, [batch] = table.columns.words.label_columns, table.batches
     file: ArrayFile = batch.file  # type: ignore[attr-defined]
+    numbers: npt.NDArray[Any]
     if name.endswith(".npy"):
         numbers = np.load(name, allow_pickle=False)
     elif name in file.arrays:
@@ -256,18 +282,39 @@ def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
         parts, places = [one.others[label] for one in read], [one.place for one in read]
     if sum(map(len, parts)) == 0:
         raise no_rows(table)
-    kept = []
-    for values, place in zip(parts, places, strict=True):
-        missing = is_missing(values)
-        refuse_missing(missing, place, label, table.columns.words, table.skip_unlabelled)
-        check_label_length(values, place, label)
-        kept.append(~missing)
-    is_kept = np.concatenate(kept)
+    skips, words = table.skip_unlabelled, table.columns.words
+    pairs = zip(parts, places, strict=True)
+    is_kept = ~np.concatenate([missing_labels(*pair, label, words, skips) for pair in pairs])
     if not is_kept.any():
         raise no_labels(table)
     joined = _joined(parts)
-    labels = joined if is_kept.all() else joined[is_kept]
+    labels = joined if is_kept.all() else present_labels(joined, is_kept)
     return typed_labels(labels, table), None if is_kept.all() else is_kept
+
+
+def missing_labels(
+    values: Any, place: Callable[[int], str], label: str, words: Wording, are_skipped: bool
+) -> npt.NDArray[np.bool_]:
+    """Find the rows without a label; raise if there are any, unless they are left out."""
+    missing = empty_labels(values)
+    if missing.any() and not are_skipped:
+        raise ValueError(
+            f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
+            f"without a label{words.skip and f', or pass {words.skip}'}."
+        )
+    _check_length(values, place, label)
+    return missing
+
+
+def _check_length(values: Any, place: Callable[[int], str], label: str) -> None:
+    """Raise if a label is too long: every label of an array takes as much as the longest."""
+    array, limit = as_array(values), LIMITS.text_length
+    for row, value in enumerate(array.tolist() if array.dtype.kind == "O" else ()):
+        if isinstance(value, str) and len(value) > limit:
+            raise ValueError(
+                f"{place(row)}, column {label!r} contains a label of {len(value):,} characters; at "
+                f"most {limit:,} are read. Check which column has the labels."
+            )
 
 
 def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
@@ -285,15 +332,32 @@ def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
 def typed_labels(labels: Any, table: "ScoreTable") -> Any:
     """Return labels as what they stand for: text of integers, as in CSV, is integers."""
     if hasattr(labels, "dtype") and getattr(labels.dtype, "kind", "") == "S":
-        labels = np.char.decode(labels, "utf-8")
+        try:
+            labels = np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{table.columns.words.label} {table.label!r} holds bytes that are not text in "
+                "UTF-8. Save the labels as text."
+            ) from None
     if table.batches[0].has_text_labels:
         whole = parse_whole_numbers(labels)
         labels = labels if whole is None else whole
     return labels
 
 
+def distinct_labels(labels: Any, name: str) -> LabelArray:
+    """Return the distinct labels, sorted; raise if they have no order."""
+    try:
+        distinct = np.unique(labels)
+    except TypeError:
+        distinct = labels
+    return np.unique(as_labels(distinct, len(distinct), replace(FITTING, labels=name)))
+
+
 def observed_labels(table: "ScoreTable") -> LabelArray:
-    """The distinct labels of a table that is read in parts, sorted."""
+    """The distinct labels of a table, sorted."""
+    if table.is_in_memory:
+        return distinct_labels(table.labels, str(table.label))
     assert table.label is not None
     found, arguments = [], replace(FITTING, labels=table.label)
     if table.dask_frame is not None:
@@ -306,14 +370,14 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
     for batch in table.batches:
         rows = batch.read((), (table.label,))
         n_rows += rows.n_rows
-        labels = rows.others[table.label]
-        missing = is_missing(labels)
-        refuse_missing(missing, rows.place, table.label, table.columns.words, table.skip_unlabelled)
-        labels = as_array(labels)[~missing] if missing.any() else labels
-        check_label_length(labels, rows.place, table.label)
-        if len(labels):
+        if rows.n_rows == 0:
+            continue
+        labels, words = as_array(rows.others[table.label]), table.columns.words
+        missing = missing_labels(labels, rows.place, table.label, words, table.skip_unlabelled)
+        if not missing.all():
+            labels = present_labels(labels, ~missing)
             try:
-                found.append(observed_classes(as_labels(labels, len(labels), arguments)))
+                found.append(np.unique(as_labels(labels, len(labels), arguments)))
             except ValueError as error:
                 raise ValueError(f"{error} (In {batch.name}.)") from error
     if not found:
@@ -323,31 +387,23 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
     return classes.astype(str) if classes.dtype.kind == "O" else classes
 
 
-def is_missing(values: Any) -> npt.NDArray[np.bool_]:
+def present_labels(values: Any, kept: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Take the labels that are not missing; integers are no longer objects then."""
+    labels = as_array(values)[kept]
+    if labels.dtype.kind == "O" and set(map(type, labels.tolist())) == {int}:
+        labels = np.array(labels.tolist())
+    return np.asarray(labels)
+
+
+def empty_labels(values: Any) -> npt.NDArray[np.bool_]:
     """Which labels are missing: empty strings, None, NaN and NaT."""
     array = as_array(values)
     if array.dtype.kind in "US":
         return np.asarray(np.char.str_len(np.char.strip(array)) == 0)
     if array.dtype.kind == "O":
-        return np.array(
-            [not x.strip() if isinstance(x, str) else is_missing_label(x) for x in array]
-        )
+        return np.array([not x.strip() if isinstance(x, str) else is_missing(x) for x in array])
     # NaN and NaT differ from themselves.
     return np.asarray(array != array)
-
-
-def check_label_length(values: Any, place: Callable[[int], str], label: str) -> None:
-    """Raise if a label is too long: every label of an array takes as much as the longest."""
-    array = as_array(values)
-    if array.dtype.kind != "O":
-        return
-    limit = LIMITS.text_length
-    for row, value in enumerate(array.tolist()):
-        if isinstance(value, str) and len(value) > limit:
-            raise ValueError(
-                f"{place(row)}, column {label!r} contains a label of {len(value):,} characters; at "
-                f"most {limit:,} are read. Check which column has the labels."
-            )
 
 
 def parse_whole_numbers(texts: Any) -> LabelArray | None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dircal._typing import LabelArray
+from dircal.tables._label_types import show
 
 __all__ = [
+    "as_classes",
     "find_columns",
     "label_text",
     "like_labels",
@@ -32,6 +34,18 @@ _FORMS: tuple[Callable[[str], str], ...] = (_as_written, str.strip, _without_cas
 def label_text(label: object) -> str:
     """A label as a column would be named after it: 1.0 is '1'."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def as_classes(labels: LabelArray, classes: LabelArray, where: str, fix: str) -> LabelArray:
+    """Return labels with the type of the classes, by their texts."""
+    known = {label_text(label): label for label in classes.tolist()}
+    texts = [label_text(label) for label in labels.tolist()]
+    unknown = [text for text in texts if text not in known]
+    if unknown:
+        raise ValueError(
+            f"{where} holds the label {unknown[0]!r}, which is none of {show(classes)}. {fix}"
+        )
+    return np.array([known[text] for text in texts], dtype=classes.dtype)
 
 
 def match_exactly(names: LabelArray, labels: LabelArray) -> LabelArray | None:

@@ -15,7 +15,7 @@ from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._column_choice import Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import check_label_length, has_no_annotator, is_missing, refuse_missing
+from dircal.tables._loaded import has_no_annotator, missing_labels, present_labels
 from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
 
 __all__ = ["CheckedPart", "PartReader"]
@@ -107,7 +107,7 @@ class PartReader:
             if len(kept) == 0:
                 return None, rows.n_rows
             scores, place = _take(rows, kept), partial(_place_of_kept, place, kept)
-            labels = as_array(labels)[kept]
+            labels = present_labels(labels, kept)
             weight = None if weight is None else as_array(weight)[kept]
         n_left_out = 0 if kept is None else rows.n_rows - len(kept)
         arguments = replace(self.arguments, row=place)
@@ -117,9 +117,9 @@ class PartReader:
         """Return the labels of a batch, and the rows that have one; None if all have."""
         if isinstance(self.labels, str):
             labels = rows.others[self.labels]
-            missing = is_missing(labels)
-            refuse_missing(missing, rows.place, self.labels, self.words, self.skip_unlabelled)
-            check_label_length(labels, rows.place, self.labels)
+            missing = missing_labels(
+                labels, rows.place, self.labels, self.words, self.skip_unlabelled
+            )
         else:
             columns = [as_array(rows.others[name]) for name in self.labels]
             labels = as_matrix(np.column_stack(columns), self.arguments.labels)[0]

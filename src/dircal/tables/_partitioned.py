@@ -1,9 +1,9 @@
 """Rows in parts of a table that have passed the door."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dircal._core.data.folds import FoldParts, RowFolds
 from dircal._core.data.parts import AbstractParts, Part, PartSource
 from dircal._typing import InputScale, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._labelled_scores import BOTH, AbstractLabelledRows, LabelledScores
 from dircal.tables._masked import check_labels_left
 from dircal.tables._order import warn_of_order
 from dircal.tables._parts import Agreement
@@ -22,6 +22,7 @@ __all__ = ["PartitionedScores"]
 # Rows by which the order of columns is judged.
 _JUDGED = 2**16
 
+_T = TypeVar("_T")
 _Change = Callable[[LabelledScores], LabelledScores]
 
 
@@ -96,16 +97,29 @@ class PartitionedScores(AbstractLabelledRows):
         change = partial(_undecided_rows, self.change)
         return replace(self, n_rows=found.n_rows, total_weight=found.weight, change=change)
 
-    def against_rest(self, change: _Change, classes: LabelArray) -> "PartitionedScores":
-        """The same rows as a problem of two ``classes``, each part changed where it lies."""
-        return replace(
-            self,
-            classes=classes,
-            column_classes=classes,
-            feature_names=None,
-            n_features=len(classes),
-            change=change,
+    @property
+    def in_memory(self) -> LabelledScores:
+        """Raise: the rows are read in parts."""
+        raise ValueError(
+            "the table is read in parts, but all rows are needed at once. Pass a table that fits "
+            "into memory, or a sample of the rows."
         )
+
+    def with_hard_rows(self) -> "PartitionedScores":
+        """These rows, which have one label each."""
+        return self
+
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["PartitionedScores"]:
+        """Yield a problem of two classes for each class, each part changed where it lies."""
+        for chosen in range(len(self.classes)):
+            yield replace(
+                self,
+                classes=BOTH,
+                column_classes=BOTH,
+                feature_names=None,
+                n_features=2,
+                change=partial(_one_against_rest, read, scale, chosen),
+            )
 
     def left_for_fit(self, folds: RowFolds, number: int) -> "PartitionedScores":
         """The rows of all folds but one."""
@@ -130,6 +144,10 @@ class PartitionedScores(AbstractLabelledRows):
         return replace(
             self, parts=parts, n_rows=n_rows, n_rows_of_parts=n_rows, total_weight=weight
         )
+
+    def fold_rows(self, function: Callable[[LabelledScores], _T]) -> _T:
+        """Sum a function of the rows, part by part."""
+        return self.parts.fold(partial(_of_rows, function))
 
     def sample(self, n_rows: int) -> LabelledScores:
         """Every so many rows, no more than ``n_rows``; all where they are no more."""
@@ -160,6 +178,16 @@ class PartitionedScores(AbstractLabelledRows):
         error = next((error for _, error in found if error), "")
         if error:
             raise ValueError(error)
+
+
+def _of_rows(function: Callable[[LabelledScores], _T], part: Part) -> _T:
+    return function(part.rows)
+
+
+def _one_against_rest(
+    read: Reader, scale: InputScale, chosen: int, rows: LabelledScores
+) -> LabelledScores:
+    return rows.one_against_rest(read, scale, chosen)
 
 
 def _weight_of(part: Part) -> float:

@@ -1,32 +1,36 @@
 """A table of scores: columns with roles, and rows in batches, wherever they lie."""
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from dircal._table_files import file_kind, files_of
 from dircal._typing import LabelArray
 from dircal.tables._array_files import ArrayFile
 from dircal.tables._batches import (
     AbstractBatch,
     ArrayBatch,
+    BatchRows,
     FrameBatch,
     TextBatch,
-    file_kind,
-    files_of,
     row_groups,
 )
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, load, observed_labels, soft_columns
+from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
 
-__all__ = ["ScoreTable", "scan"]
+if TYPE_CHECKING:
+    from dircal.tables._loaded import LoadedRows
+
+__all__ = ["ScoreTable", "scan", "scan_files", "with_common_classes"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class ScoreTable:
         Sizes by which the table is read.
     on_rows : callable or None
         Called with the number of rows that were read.
+    annotators_share : bool
+        Whether counts of annotators become shares, so that every row counts once.
     """
 
     where: str
@@ -80,6 +86,7 @@ class ScoreTable:
     files: tuple[Path, ...] = field(default=(), repr=False)
     limits: TableLimits = field(default=LIMITS, repr=False)
     on_rows: Callable[[int], None] | None = field(default=None, repr=False)
+    annotators_share: bool = False
 
     def __post_init__(self) -> None:
         words = self.columns.words
@@ -127,9 +134,33 @@ class ScoreTable:
         return size <= self.limits.memory_bytes
 
     @cached_property
-    def loaded(self) -> LoadedRows:
+    def loaded(self) -> "LoadedRows":
         """The rows, loaded into memory."""
-        return load(self)
+        loaded: LoadedRows = _loading().load(self)
+        return loaded
+
+    @cached_property
+    def labels(self) -> LabelArray:
+        """The labels of the rows, without their scores."""
+        labels: LabelArray = _loading().load_labels(self)
+        return labels
+
+    @cached_property
+    def observed(self) -> LabelArray:
+        """The distinct labels, sorted."""
+        observed: LabelArray = _loading().observed_labels(self)
+        return observed
+
+    def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
+        """Yield columns, a batch with its scores as an array at a time, and its first row."""
+        from dircal.tables._arrays import as_matrix
+
+        first = 0
+        for batch in self.batches:
+            rows = batch.read(scores, others)
+            if rows.n_rows:
+                yield first, replace(rows, scores=as_matrix(rows.scores)[0]) if scores else rows
+            first += rows.n_rows
 
     @cached_property
     def found(self) -> ClassColumns:
@@ -137,8 +168,9 @@ class ScoreTable:
         if self.is_in_memory:
             return self.loaded.found
         if self.label_columns is not None:
-            return soft_columns(self)[1]
-        return self.find(observed_labels(self))
+            found: ClassColumns = _loading().soft_columns(self)[1]
+            return found
+        return self.find(self.observed)
 
     @cached_property
     def score_columns(self) -> tuple[list[str], LabelArray | None]:
@@ -167,11 +199,11 @@ class ScoreTable:
         else:
             names = [self.columns.names[i] for i in found.positions]
         if self.label_columns is not None and self.columns.by_nature is None:
-            given = replace(given, label_column=ColumnNames(soft_columns(self)[0]))
+            given = replace(given, label_column=ColumnNames(_loading().soft_columns(self)[0]))
         return replace(
             given,
-            scores=self.where,
-            labels=self.label or "labels",
+            scores=self.where.strip("'"),
+            labels=self.label or words.label_columns.strip("`"),
             weights=self.weight or given.weights,
             fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
             "names all classes and nothing else.",
@@ -341,6 +373,23 @@ def _table(
 ) -> ScoreTable:
     columns = TableColumns(where, tuple(names), by_nature, words)
     return ScoreTable(where, columns, batches, files=tuple(files), **options)
+
+
+def with_common_classes(*tables: ScoreTable) -> list[ScoreTable]:
+    """Give tables without ``classes`` those that occur in any of them."""
+    if any(table.classes is not None for table in tables):
+        return [*tables]
+    found = [table.observed for table in tables]
+    every = np.unique(np.concatenate(found))
+    if all(len(one) == len(every) for one in found):
+        return [*tables]
+    classes = [label_text(label) for label in every.tolist()]
+    return [replace(table, classes=classes) for table in tables]
+
+
+def _loading() -> Any:
+    """Import the module that loads rows: it needs scikit-learn, and the names of columns do not."""
+    return importlib.import_module("dircal.tables._loaded")
 
 
 def default_client() -> Any:

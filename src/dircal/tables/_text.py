@@ -4,26 +4,27 @@ import codecs
 import csv
 import gzip
 import io
+import mmap
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from dircal._table_files import DELIMITERS
 from dircal._typing import FloatArray
 from dircal.tables._limits import LIMITS
 from dircal.tables._numbers import check_option
 
-__all__ = ["DELIMITERS", "TextFile", "TextRows"]
+__all__ = ["TextFile", "TextRows", "require_pyarrow"]
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-"""Delimiters by the ending of the file, unless another is passed or found in the header."""
 _CANDIDATES = (",", ";", "\t", "|")
 _QUOTED = re.compile('"[^"]*"')
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
@@ -102,6 +103,7 @@ class TextFile:
 
     def read(self) -> "TextRows":
         """Read all rows, as text."""
+        require_pyarrow("Text files need")
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -115,6 +117,7 @@ class TextFile:
 
     def batches(self) -> Iterator["TextRows"]:
         """Read the rows as text, a block at a time."""
+        require_pyarrow("Text files need")
         import pyarrow as pa
 
         n_done = 0
@@ -208,6 +211,17 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
+    @cached_property
+    def _has_quotes(self) -> bool:
+        """Whether cells may be quoted, and so contain line ends, which takes longer to read."""
+        if self.is_gzip or not self._is_utf8:
+            return True
+        with (
+            self.path.open("rb") as raw,
+            mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as file,
+        ):
+            return file.find(b'"') >= 0
+
     def _options(self, block_bytes: int) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pc
@@ -215,7 +229,9 @@ class TextFile:
         delimiter, names = self.header
         return {
             "read_options": pc.ReadOptions(block_size=block_bytes, encoding=self._codec),
-            "parse_options": pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            "parse_options": pc.ParseOptions(
+                delimiter=delimiter, newlines_in_values=self._has_quotes
+            ),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
@@ -224,7 +240,10 @@ class TextFile:
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         with self.path.open("rb") as raw:
-            yield gzip.GzipFile(fileobj=raw) if self.is_gzip else raw
+            if self.is_gzip:
+                yield gzip.GzipFile(fileobj=raw)
+            else:
+                yield raw
 
     @contextmanager
     def _open(self) -> Iterator[io.TextIOWrapper]:
@@ -280,11 +299,16 @@ class TextFile:
         """Turn the errors of damaged files into a ValueError that names the file."""
         try:
             yield
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start] if error.start < len(error.object) else 0
+        except UnicodeError as error:
+            what, guess = str(error), "cp1252"
+            if isinstance(error, UnicodeDecodeError) and error.start < len(error.object):
+                byte = error.object[error.start]
+                what = f"byte 0x{byte:02x}"
+                # The mark at the beginning of UTF-16.
+                guess = "utf-16" if error.start == 0 and byte in (0xFE, 0xFF) else guess
             raise ValueError(
-                f"{str(self.path)!r} is not text in {self._codec.upper()} (byte 0x{byte:02x}). "
-                "Save it as UTF-8, or pass its encoding, for example cp1252 or utf-16."
+                f"{str(self.path)!r} is not text in {self._codec.upper()} ({what}). "
+                f"Save it as UTF-8, or pass its encoding: --encoding {guess} or encoding={guess!r}."
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
@@ -355,6 +379,14 @@ class TextRows:
         encoded = self.column(name).dictionary_encode()
         words = np.array(encoded.dictionary.to_pylist(), dtype=object)
         return words[np.asarray(encoded.indices)] if len(words) else np.empty(len(self), object)
+
+
+def require_pyarrow(what: str) -> None:
+    """Raise an error that names the extra if pyarrow is not installed."""
+    if find_spec("pyarrow") is None:
+        raise ModuleNotFoundError(
+            f"{what} pyarrow, which is not installed. Install the extra: pip install 'dircal[cli]'"
+        )
 
 
 def _find_delimiter(line: str, usual: str) -> str:

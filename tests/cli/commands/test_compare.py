@@ -47,6 +47,7 @@ def test_many_files_are_compared_as_one_table(run, lake):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.concat_tables([pq.read_table(one) for one in sorted(lake.iterdir())]).to_pandas()
     common = ["--label", "y", "--calibrators", "temperature", "--folds", "2", "--resamples", "100"]
+    common += ["--engine", "threads"]
     found = json.loads(run("compare", "lake", *common, "--json").stdout)
     assert found["scored"] == 300
     dealt = RowFolds(2).of_rows(np.arange(300))

@@ -126,7 +126,9 @@ def test_logits_are_said_and_doubted(run, write_csv, make_problem):
     run("fit", "z.csv", "--label", "y", "--scale", "logit", "-o", "map.json")
     assert dircal.load("map.json").input_scale == "logit"
     told = run("fit", "p.csv", "--label", "y", "--scale", "logit", "-o", "other.json").stderr
-    assert told.startswith("Warning: 'p.csv' is read as logits, but rows look like probabilities")
+    assert told.startswith(
+        "Warning: 'p.csv' is read as logits, but its rows look like probabilities"
+    )
     told = run("apply", "map.json", "p.csv", "-o", "out.csv").stderr
     assert "The map was fitted on logits: apply it to those." in told
 
@@ -251,7 +253,7 @@ def test_it_says_what_to_expect_of_new_rows(run, write_csv, animals):
 
 def test_folds_that_would_take_long_are_left_to_others(run, write_csv, monkeypatch):
     write_csv()
-    monkeypatch.setattr("dircal.cli._out_of_fold._PATIENCE", 0.0)
+    monkeypatch.setattr("dircal.inference._table_fit._PATIENCE", 0.0)
     common = ["fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "m.json"]
     assert "Log-loss of new rows: not measured; dircal compare does" in run(*common).stdout
 
@@ -266,11 +268,13 @@ def test_what_intervals_need_is_kept_if_wanted(run, write_csv, animals):
         dircal.load("small.json").predict_interval(animals[0])
 
 
+@pytest.mark.parametrize("engine", [(), ("--engine", "threads")], ids=["memory", "parts"])
 @pytest.mark.parametrize("given", ["lake", "lake/*.parquet", "lake/**/*.parquet"])
-def test_many_parquet_files_are_one_table(given, lake, run, write_csv):
+def test_many_parquet_files_are_one_table(given, engine, lake, run, write_csv):
     write_csv()
     run("fit", "p.csv", "--label", "y", "--calibrator", "vector", "-o", "whole.json")
-    result = run("fit", given, "--label", "y", "--calibrator", "vector", "-o", "m.json", "--json")
+    given = (given, *engine)
+    result = run("fit", *given, "--label", "y", "--calibrator", "vector", "-o", "m.json", "--json")
     document = json.loads(result.stdout)
     assert document["rows"] == 300
     assert document["columns"] == ["ant", "bee", "cow"]
@@ -278,7 +282,7 @@ def test_many_parquet_files_are_one_table(given, lake, run, write_csv):
     whole, streamed = dircal.load("whole.json"), dircal.load("m.json")
     np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=0, atol=1e-9)
     assert streamed.feature_names_in_.tolist() == whole.feature_names_in_.tolist()
-    told = run("fit", given, "--label", "y", "-o", "n.json").stdout
+    told = run("fit", *given, "--label", "y", "-o", "n.json").stdout
     assert "fitted on 300 rows of 3 classes" in told
 
 
@@ -288,7 +292,10 @@ def test_many_files_are_measured_as_one(lake, run):
     options = ("--label", "y", "--resamples", "100")
     whole, found = (
         json.loads(run("evaluate", path, *options, "--json").stdout)
-        for path in ("whole.parquet", "lake")
+        for path, *options in (
+            ("whole.parquet", *options),
+            ("lake", *options, "--engine", "threads"),
+        )
     )
     assert found["rows"] == 300
     assert [*found] == [*whole]
@@ -303,8 +310,12 @@ def test_many_files_are_measured_as_one(lake, run):
     assert [label for label, _ in found["classes_off"]] == [
         label for label, _ in whole["classes_off"]
     ]
-    told = [run("evaluate", path, *options).stdout for path in ("whole.parquet", "lake/*")]
-    assert told[0] == told[1]
+    parts = ("--engine", "threads")
+    told = [
+        run("evaluate", *call, *options).stdout
+        for call in (["whole.parquet"], ["lake/*"], ["lake/*", *parts])
+    ]
+    assert told[0] == told[1] == told[2]
     assert "moments" not in told[0]
 
 
@@ -320,10 +331,10 @@ def test_gates_of_many_files_know_all_names(lake, run):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["lake/*.csv"], "names no Parquet file"),
+        (["lake/*.csv"], "contains no files of predictions"),
         (["p.csv", "--engine", "dask"], "--engine dask reads Parquet"),
         (["lake", "--scheduler", "tcp://nobody:1"], "needs --engine dask"),
-        (["lake", "--option", "cv=3"], "fitted by sums over rows"),
+        (["lake", "--engine", "threads", "--option", "cv=3"], "fitted by sums over rows"),
         (["lake", "--columns", "ant,bee"], "columns of scores|--columns"),
     ],
 )
@@ -337,7 +348,8 @@ def test_what_cannot_be_streamed(arguments, told, lake, run, write_csv):
 def test_other_commands_read_many_files_as_one(lake, run, write_csv):
     write_csv()
     options = ("--label", "y", "--calibrators", "temperature", "--json")
-    found = [json.loads(run("compare", one, *options).stdout) for one in ("lake", "p.csv")]
+    calls = (["lake", "--engine", "threads"], ["p.csv"])
+    found = [json.loads(run("compare", *one, *options).stdout) for one in calls]
     # Folds are dealt by the number of a row, which is another one here.
     accuracy = [
         [row["value"] for row in one["rows"] if row["calibrator"] == "uncalibrated"]
@@ -348,22 +360,24 @@ def test_other_commands_read_many_files_as_one(lake, run, write_csv):
     assert "300 rows" in Path("page.html").read_text(encoding="utf-8")
     run("fit", "lake", "--label", "y", "-o", "m.json")
     told = run("apply", "m.json", "lake", "-o", "out.parquet", code=2).stderr
-    assert "names many files, and this command writes one" in told
+    assert "'lake' is not one file, and only one is written" in told
 
 
-def test_labels_of_many_files_that_are_none(lake, run):
+@pytest.mark.parametrize("engine", [(), ("--engine", "threads")], ids=["memory", "parts"])
+def test_labels_of_many_files_that_are_none(lake, run, engine):
     second = pq.read_table(lake / "1.parquet")
     place = second.schema.get_field_index("y")
-    options = ("evaluate", "lake", "--label", "y", "--columns", "ant,bee,cow")
+    options = ("evaluate", "lake", "--label", "y", "--columns", "ant,bee,cow", *engine)
+    missing = [None] + ["bee"] * (len(second) - 1)
     for labels, message in (
-        ([None] + ["bee"] * (len(second) - 1), "`y` holds None.*1.parquet', row group 0"),
         (range(len(second)), "`y` must hold labels of one type"),
+        (missing, "row 0 of 'lake/1.parquet', column 'y' is empty. Leave out the rows"),
     ):
         changed = second.set_column(place, "y", pa.array(labels))
         pq.write_table(changed, lake / "1.parquet")
         assert re.search(message, run(*options, code=2).stderr)
-    told = run(*options, "--skip-unlabelled", code=2).stderr
-    assert "--skip-unlabelled reads one file whole" in told
+    found = run(*options, "--skip-unlabelled", "--json", "--resamples", "100").stdout
+    assert json.loads(found)["rows"] == 299
 
 
 def test_a_folder_that_is_not_there(lake, run):

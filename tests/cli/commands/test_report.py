@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +14,14 @@ class StandIn:
         self.arguments = arguments
 
     @classmethod
-    def from_predictions(cls, y_true, y_prob, **options):
-        cls.last = {"y_true": y_true, "y_prob": y_prob, **options}
+    def from_predictions(cls, table, **options):
+        cls.last = {"table": table, **options}
         return cls(cls.last)
+
+    @property
+    def summary(self):
+        n_rows = len(self.arguments["table"].loaded.scores)
+        return SimpleNamespace(data=SimpleNamespace(n_rows=n_rows))
 
     def to_html(self, path):
         path.write_text("<!doctype html>")
@@ -37,10 +43,11 @@ def test_arguments_are_handed_over(run, write_csv, stand_in, animals, tmp_path):
         *("--resamples", "200", "--seed", "5", "--title", "Animals", "-o", "r.html"),
     )
     last = stand_in.last
-    np.testing.assert_array_equal(last["y_prob"], animals[0])
-    np.testing.assert_array_equal(last["y_true"], animals[1])
+    rows = last["table"].loaded
+    np.testing.assert_array_equal(rows.scores, animals[0])
+    np.testing.assert_array_equal(rows.labels, animals[1])
     assert list(last["calibrators"]) == ["temperature"]
-    assert last["classes"] == ["ant", "bee", "cow"]
+    assert rows.classes.tolist() == ["ant", "bee", "cow"]
     assert (last["cv"], last["n_resamples"], last["random_state"]) == (3, 200, 5)
     assert (last["title"], last["source"], last["input_scale"]) == (
         "Animals",
@@ -96,17 +103,19 @@ def test_a_missing_browser_is_told_before_the_work(run, write_csv, stand_in, mon
     assert stand_in.last is None
 
 
-def test_a_page_about_many_files(run, lake, tmp_path):
+def test_a_page_about_many_files(run, lake, write_csv, tmp_path):
+    write_csv()
     common = ["--label", "y", "--calibrators", "temperature", "--resamples", "100", "--folds", "2"]
+    common += ["--engine", "threads"]
     found = run("report", "lake", *common, "-o", "r.html", "--json").stdout
     assert json.loads(found) == {"output": "r.html", "rows": 300}
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "2 folds, dealt by the numbers of the rows" in page
-    assert "distributed.report(" in page
-    told = run("report", "lake/*.csv", *common, "-o", "n.html", code=2).stderr
-    assert "names no Parquet file" in told
+    assert "table = scan(..., label=&#39;y&#39;), the rows with the fingerprint" in page
+    told = run("report", "lake/*.csv", *common[:-2], "-o", "n.html", code=2).stderr
+    assert "contains no files of predictions" in told
     told = run("report", "lake", *common, "--old", "p.csv", "-o", "n.html", code=2).stderr
-    assert "--old and --costs need the rows in memory" in told
+    assert "`y_old` needs all rows in memory, but the table is read in parts" in told
 
 
 def test_old_rows_and_costs_are_handed_over(run, write_csv, stand_in, animals, tmp_path):
@@ -127,7 +136,7 @@ def test_old_rows_and_costs_are_handed_over(run, write_csv, stand_in, animals, t
     np.testing.assert_array_equal(last["prob_old"], proba[few])
     assert last["costs"].actions == ("keep", "sell", "ask")
     assert last["costs"].matrix.tolist() == [[0, 3, 0.5], [1, 0, 0.5], [0, 5, 0.5]]
-    assert last["classes"] == ["ant", "bee", "cow"]
+    assert last["table"].found.classes.tolist() == ["ant", "bee", "cow"]
 
 
 def test_without_them_there_are_none(run, write_csv, stand_in):

@@ -1,7 +1,9 @@
 """Arrays in memory, or mapped from a file, as a source of chunks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import iadd
 from typing import Any, TypeVar
 
 import numpy as np
@@ -99,6 +101,32 @@ class ArraySource(AbstractChunkSource):
             total += function(chunk)
         result: _T = total
         return result
+
+    @property
+    def is_in_memory(self) -> bool:
+        """True: the rows are arrays of this process."""
+        return True
+
+    def kept(self) -> "ArraySource":
+        """The same rows, whose chunks are kept as far as there is room for them."""
+        return replace(self, cache_bytes=None)
+
+    def fresh(self) -> "ArraySource":
+        """The same rows, without what passes have kept of them."""
+        return replace(self)
+
+    def fold_with(
+        self,
+        others: Sequence[AbstractChunkSource],
+        function: Callable[[tuple[Chunk, ...]], _T],
+        chunk_rows: int | None = None,
+    ) -> _T:
+        """Sum a function of chunks of the same rows, one of this source and of each other."""
+        arrays = [one for one in (self, *others) if isinstance(one, ArraySource)]
+        if len(arrays) <= len(others):
+            return super().fold_with(others, function, chunk_rows)
+        recut = [replace(one, chunk_rows=chunk_rows, cache_bytes=0) for one in arrays]
+        return reduce(iadd, map(function, zip(*recut, strict=True)))
 
     def subsample(self) -> "ArraySource | None":
         """One row from each of many equal stretches."""

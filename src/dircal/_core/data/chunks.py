@@ -7,9 +7,10 @@ for the next pass, such as probabilities, is kept beside the chunk.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from operator import iadd
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -25,10 +26,13 @@ __all__ = [
     "Largest",
     "Memo",
     "Reader",
+    "SeveralSums",
     "Span",
     "Survey",
+    "Together",
     "clipped",
     "drop_zero_weight",
+    "fold_all",
     "log_of_clip",
     "once",
     "row_slices",
@@ -42,6 +46,7 @@ _CHUNK_ELEMENTS = 65_536
 _CHUNK_ROWS_AT_LEAST = 512
 
 _T = TypeVar("_T")
+_Part = TypeVar("_Part")
 Reader = Callable[[npt.NDArray[Any]], FloatArray]
 """From raw rows (m, d) to scores (k, m) in an array of their own."""
 
@@ -200,6 +205,36 @@ class AbstractChunkSource(ABC):
         Its results are its own: the first is added to in place.
         """
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are arrays of this process."""
+        return False
+
+    def kept(self) -> "AbstractChunkSource":
+        """The same rows, whose chunks are kept as far as there is room for them."""
+        return self
+
+    def fresh(self) -> "AbstractChunkSource":
+        """The same rows, without what passes have kept of them."""
+        return self
+
+    def fold_with(
+        self,
+        others: "Sequence[AbstractChunkSource]",
+        function: Callable[[tuple[Chunk, ...]], _T],
+        chunk_rows: int | None = None,
+    ) -> _T:
+        """Sum a function of chunks of the same rows, one of this source and of each other.
+
+        Sources that can cut chunks of ``chunk_rows`` rows do.
+        """
+        if others:
+            raise ValueError(
+                "Several predictions of the same rows were given, of which some are in memory and "
+                "others are read in parts. Pass all of them in the same way."
+            )
+        return self.fold(partial(_alone, function))
+
     @abstractmethod
     def subsample(self) -> "AbstractChunkSource | None":
         """Some of these rows, enough for a first guess; None if there are few.
@@ -218,18 +253,54 @@ class AbstractChunkSource(ABC):
         """What one pass tells of all rows; it is made once."""
         return self.fold(partial(survey_of, self.n_classes))
 
-    def fold_with_survey(self, function: Callable[[Chunk], _T]) -> _T:
-        """The same as `fold`; the first pass over a source brings the survey along."""
+    def fold_with_survey(self, functions: "Sequence[Callable[[Chunk], Any]]") -> list[Any]:
+        """Sum several functions in one pass; the first pass over a source makes the survey too."""
         if "survey" in self.__dict__:
-            return self.fold(function)
-        found = self.fold(partial(_surveyed, function, self.n_classes))
-        self.__dict__.setdefault("survey", found.survey)
-        return found.value
+            return fold_all(self.fold, functions)
+        # The survey first: some functions use up what they are given.
+        survey, *values = fold_all(self.fold, [partial(survey_of, self.n_classes), *functions])
+        self.__dict__.setdefault("survey", survey)
+        return values
 
     @property
     def span(self) -> tuple[float, float]:
         """The smallest and the largest score."""
         return self.survey.span.low, self.survey.span.high
+
+
+def _alone(function: Callable[[tuple[Chunk, ...]], _T], chunk: Chunk) -> _T:
+    return function((chunk,))
+
+
+@dataclass
+class SeveralSums:
+    """Several sums over the same rows, each added to its own."""
+
+    values: list[Any]
+
+    def __iadd__(self, other: Self) -> Self:
+        self.values = list(map(iadd, self.values, other.values))
+        return self
+
+
+@dataclass(frozen=True)
+class Together(Generic[_Part]):
+    """Several functions of the same rows as one, whose results are added each to its own."""
+
+    functions: tuple[Callable[[_Part], Any], ...]
+
+    def __call__(self, part: _Part) -> SeveralSums:
+        return SeveralSums([function(part) for function in self.functions])
+
+
+def fold_all(
+    fold: Callable[[Callable[[_Part], Any]], Any], functions: Sequence[Callable[[_Part], Any]]
+) -> list[Any]:
+    """Sum several functions in one pass of ``fold``."""
+    if len(functions) == 1:
+        return [fold(functions[0])]
+    values: list[Any] = fold(Together(tuple(functions))).values
+    return values
 
 
 @dataclass
@@ -285,17 +356,3 @@ def survey_of(n_classes: int, chunk: Chunk) -> Survey:
         of_labels = np.arange(n_classes) @ chunk.targets
     of_rows = np.arange(1.0, 1.0 + len(scores)) @ scores + of_labels
     return Survey(span_of(chunk), len(labels), weights, float(of_rows @ weight))
-
-
-@dataclass
-class _Surveyed(AbstractSums, Generic[_T]):
-    """A survey, and what else was folded in the same pass."""
-
-    survey: Survey
-    value: _T
-
-
-def _surveyed(function: Callable[[Chunk], _T], n_classes: int, chunk: Chunk) -> _Surveyed[_T]:
-    # The survey first: some functions use up what they are given.
-    survey = survey_of(n_classes, chunk)
-    return _Surveyed(survey, function(chunk))

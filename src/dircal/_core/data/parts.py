@@ -31,7 +31,6 @@ __all__ = [
     "add_up_tree",
     "bundle_by_bytes",
     "fold_bundle",
-    "fold_sources",
 ]
 
 FAN_IN = 8
@@ -183,28 +182,31 @@ class JoinedSource(AbstractChunkSource):
         assert total is not None
         return total
 
+    def fold_with(
+        self,
+        others: Sequence[AbstractChunkSource],
+        function: Callable[[tuple[Chunk, ...]], _T],
+        chunk_rows: int | None = None,
+    ) -> _T:
+        """Sum a function of chunks of the same rows, one of this source and of each other.
+
+        The sources look at the same parts, each in its own way.
+        """
+        joined = [one for one in (self, *others) if isinstance(one, JoinedSource)]
+        if len(joined) <= len(others):
+            return super().fold_with(others, function, chunk_rows)
+
+        def of_parts(sources: tuple[PartSource, ...]) -> _T:
+            looks = tuple(replace(one, chunk_rows=chunk_rows).look for one in sources)
+            return sources[0].parts.fold(partial(_fold_together, function, looks))
+
+        total = add_up(map(of_parts, zip(*(one.sources for one in joined), strict=True)))
+        assert total is not None
+        return total
+
     def subsample(self) -> None:
         """None: these rows are measured, and not fitted."""
         return
-
-
-def fold_sources(
-    several: Sequence[JoinedSource],
-    function: Callable[[tuple[Chunk, ...]], _T],
-    chunk_rows: int | None = None,
-) -> _T:
-    """The sum of what ``function`` makes of chunks of the same rows, one of each source.
-
-    The sources look at the same parts, each in its own way.
-    """
-
-    def of_parts(sources: tuple[PartSource, ...]) -> _T:
-        looks = tuple(replace(one, chunk_rows=chunk_rows).look for one in sources)
-        return sources[0].parts.fold(partial(_fold_together, function, looks))
-
-    total = add_up(map(of_parts, zip(*(one.sources for one in several), strict=True)))
-    assert total is not None
-    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import iadd
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import (
     AbstractChunkSource,
-    AbstractSums,
     Chunk,
     Span,
+    Together,
     clipped,
     log_of_clip,
     span_of,
@@ -109,21 +108,10 @@ class Rows:
         """The sum over the chunks of what ``function`` makes of each.
 
         The first pass over the rows of a fit also makes their survey, and that over transformed
-        scores finds the largest: every fit asks for both.
+        scores finds the largest: every fit needs both.
         """
-        found: _T = self._keep_largest(self.source.fold_with_survey(self._viewed(function)))
+        found: _T = fold_together([(self, function)])[0]
         return found
-
-    def _viewed(self, function: Callable[[Chunk], Any]) -> Callable[[Chunk], Any]:
-        if self.transform is not None and "largest" not in self.__dict__:
-            function = partial(_spanned, function)
-        return partial(_viewed, function, self.view)
-
-    def _keep_largest(self, found: Any) -> Any:
-        if not isinstance(found, _Spanned):
-            return found
-        self.__dict__.setdefault("largest", _largest(found.span))
-        return found.value
 
     @property
     def view(self) -> "View":
@@ -133,37 +121,17 @@ class Rows:
 
 def fold_together(parts: Sequence[tuple[Rows, Callable[[Chunk], Any]]]) -> list[Any]:
     """What functions make of rows, each of its own view of one source, in one pass for all."""
-    source = parts[0][0].source
-    functions = tuple(rows._viewed(function) for rows, function in parts)
-    found = source.fold_with_survey(partial(_each, functions))
-    return [rows._keep_largest(value) for (rows, _), value in zip(parts, found.values, strict=True)]
-
-
-@dataclass
-class _Several:
-    """Several sums, each added up by itself."""
-
-    values: list[Any]
-
-    def __iadd__(self, other: Self) -> Self:
-        self.values = list(map(iadd, self.values, other.values))
-        return self
-
-
-def _each(functions: Sequence[Callable[[Chunk], Any]], chunk: Chunk) -> _Several:
-    return _Several([function(chunk) for function in functions])
-
-
-@dataclass
-class _Spanned(AbstractSums, Generic[_T]):
-    """The span of transformed scores, and what else was folded in the same pass."""
-
-    span: Span
-    value: _T
-
-
-def _spanned(function: Callable[[Chunk], _T], chunk: Chunk) -> _Spanned[_T]:
-    return _Spanned(span_of(chunk), function(chunk))
+    functions, spanned = [], []
+    for rows, function in parts:
+        spanned.append(rows.transform is not None and "largest" not in rows.__dict__)
+        seen = Together((span_of, function)) if spanned[-1] else function
+        functions.append(partial(_viewed, seen, rows.view))
+    found = parts[0][0].source.fold_with_survey(functions)
+    for i, (rows, _) in enumerate(parts):
+        if spanned[i]:
+            span, found[i] = found[i].values
+            rows.__dict__.setdefault("largest", _largest(span))
+    return found
 
 
 def _largest(span: Span) -> float:

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dircal.cli._options import FILE, common_options, output_options
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
-
-if TYPE_CHECKING:
-    from dircal.cli._source import PredictionsFile
 
 __all__ = ["command"]
 
@@ -60,6 +57,7 @@ def command(
     import dircal
     from dircal.cli._source import PredictionsFile
     from dircal.shift import PriorShift
+    from dircal.tables import as_classes
 
     check_outputs([("--output", output)], force=force, inputs=[map_file, predictions, old])
     if (old is None) != (label is None):
@@ -79,12 +77,16 @@ def command(
         priors=_frequencies("--priors", priors, calibrator.classes_),
         old_priors=_frequencies("--old-priors", old_priors, calibrator.classes_),
     )
-    scores = None
+    scores = X_old = y_old = None
     if predictions is not None:
-        scores = _read_scores(PredictionsFile(predictions, columns), calibrator)
-    X_old, y_old = None, None
+        scores = calibrator.predict_proba(PredictionsFile(predictions, columns).table).scores
     if old is not None and label is not None:
-        X_old, y_old = _read_old(PredictionsFile(old, columns, label=label), calibrator)
+        table = PredictionsFile(old, columns, label=label).table
+        X_old, where = (
+            calibrator.predict_proba(table).scores,
+            f"--old {table.where}, column {label!r}",
+        )
+        y_old = as_classes(table.labels, calibrator.classes_, where, "Drop its rows.")
     adapted = shift.adapt(scores, X_old=X_old, y_old=y_old)
     with output_file(output, force=force) as temporary:
         dircal.save(adapted, temporary)
@@ -114,29 +116,6 @@ def _frequencies(option: str, text: str | None, classes: Iterable[Any]) -> dict[
                 "such as 'fine=0.99,fraud=0.01'."
             ) from None
     return found
-
-
-def _read_scores(source: "PredictionsFile", calibrator: Any) -> Any:
-    XX
-    from dircal.cli._source import numbers_of, open_file
-
-    with open_file(source) as table:
-        return numbers_of(table, columns_of_map(table, source.columns, calibrator))
-
-
-def _read_old(source: "PredictionsFile", calibrator: Any) -> tuple[Any, Any]:
-    """Scores and labels of old rows."""
-    from dircal.cli._predictions_file import labels_of_column
-    from dircal.cli._source import check_source, column_called, open_file
-    from dircal.cli._typed_labels import as_classes
-
-    check_source(source)
-    scores = _read_scores(source, calibrator)
-    with open_file(source) as table:
-        column = column_called(table, source.label, "--label")
-        labels, _ = labels_of_column(table, column, source.unlabelled)
-    where = f"--old {str(source.path)!r}, column {source.label!r}"
-    return scores, as_classes(labels, calibrator.classes_, where, "Drop its rows.")
 
 
 def _sentences(adapted: Any) -> list[str]:

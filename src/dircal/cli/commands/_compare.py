@@ -1,13 +1,12 @@
 """``dircal compare``: several calibrators on the same folds."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
-    FOLDS,
     common_options,
     cross_fitting_options,
     engine_options,
@@ -48,59 +47,27 @@ def command(
     """Compare calibrators on a file of predictions.
 
     Each row is scored by maps that were fitted on other folds, beside no calibration. The change is
-    the difference to no calibration; p is its p-value. A folder of Parquet files, or a pattern in
-    quotes such as 'scores/*.parquet', is one table of any size: it is read a part at a time, and
-    its rows are dealt into folds by their numbers.
+    the difference to no calibration; p is its p-value. A folder of files, or a pattern in quotes
+    such as 'scores/*.parquet', is one table. Parquet may be of any size: the rows of a table that
+    is read in parts are split into folds by their numbers.
     """
     import dircal
-    from dircal.cli._predictions_file import read_rows
-    from dircal.cli._streamed import is_streamed
 
     names = calibrators or _DEFAULT
-    draws: dict[str, Any] = {"n_resamples": resamples, "random_state": seed}
-    if is_streamed(source, engine):
-        table = _compare_streamed(source, names, folds, (engine, scheduler), draws)
-    else:
-        rows = read_rows(source)
-        table = dircal.compare(
-            make_calibrators(names, source.scale, rows),
-            rows.scores,
-            rows.labels_once,
-            cv=folds or FOLDS,
-            classes=rows.classes.tolist(),
-            **draws,
+    with source.opened(engine, scheduler, annotators_share=True) as table:
+        found = dircal.compare(
+            make_calibrators(names, source.scale, table.found),
+            table,
+            cv=folds,
+            n_resamples=resamples,
+            random_state=seed,
         )
     if as_json:
-        lines = [asdict(row) for row in table]
-        told = {"level": table.level, "scored": table.n_scored}
+        lines = [asdict(row) for row in found]
+        told = {"level": found.level, "scored": found.n_scored}
         print_json({"predictions": source.shown, **told, "rows": lines})
     else:
-        _show(table)
-
-
-def _compare_streamed(
-    source: "PredictionsFile",
-    names: str,
-    folds: int | None,
-    how: tuple[str | None, str | None],
-    draws: dict[str, Any],
-) -> "Comparison":
-    """Compare on files that are read in parts."""
-    from dircal import distributed
-    from dircal.cli._streamed import engine_client, read_streamed
-
-    files = read_streamed(source)
-    with engine_client(*how) as client:
-        return distributed.compare(
-            make_calibrators(names, source.scale, files),
-            files.files,
-            label=source.label,
-            columns=files.columns,
-            cv=folds,
-            classes=files.classes.tolist(),
-            client=client,
-            **draws,
-        )
+        _show(found)
 
 
 def _show(table: "Comparison") -> None:

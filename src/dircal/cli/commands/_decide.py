@@ -1,7 +1,7 @@
 """``dircal decide``: the best action for each row of a file, by what actions cost."""
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,23 +105,13 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
     """The rows of a file, calibrated where there is a map."""
     import numpy as np
 
-    from dircal.cli._predictions_file import labels_of_column
-
-    XX
-    from dircal.cli._source import column_called, numbers_of, open_file
-    from dircal.tables._unchanged import unchanged
-
-    with unchanged(source.path), open_file(source) as table:
-        aside = [column_called(table, source.label, "--label")] if source.label else []
-        y = labels_of_column(table, aside[0], source.unlabelled)[0] if aside else None
-        if calibrator is None:
-            known = costs_file.classes_like(y)
-            if known.dtype.kind == "U":
-                known = table.as_labels(known)
-            chosen = columns_of_classes(table, source.columns, None, known, aside)
-            costs = costs_file.table(np.sort(chosen.classes))
-            return _Rows(numbers_of(table, chosen.positions), chosen.classes, costs, y)
-        given = numbers_of(table, columns_of_map(table, source.columns, calibrator))
+    table = source.table
+    if calibrator is None:
+        rows = replace(table, classes=costs_file.classes).loaded
+        costs = costs_file.table(np.sort(rows.classes))
+        return _Rows(rows.scores, rows.classes, costs, rows.labels)
+    y = table.labels if source.label else None
+    given = calibrator.predict_proba(table).scores
     classes, before = calibrator.classes_, None
     if calibrator.input_scale == "probability" and calibrator.n_features_in_ == len(classes):
         before = given[:, np.argsort(calibrator.column_classes_)]

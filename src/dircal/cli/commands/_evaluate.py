@@ -1,6 +1,6 @@
 """``dircal evaluate``: measures with intervals, tests, and gates for other people's CI."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +16,8 @@ from dircal.cli._options import (
 from dircal.cli._output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
-    from dircal.cli._evaluation import Evaluation
     from dircal.cli._source import PredictionsFile
+    from dircal.inference import Evaluation
 
 __all__ = ["command"]
 
@@ -58,20 +58,16 @@ def command(
     """Measure a file of predictions, with intervals and tests.
 
     PREDICTIONS is CSV or TSV (also .gz), Parquet, NPY or NPZ, with a column of true labels. A
-    folder of Parquet files, or a pattern in quotes such as 'scores/*.parquet', is one table of any
-    size: it is read a part at a time, and gives the same numbers. From 100,000 rows on most
-    intervals and tests come from moments in place of draws, and the output says which.
+    folder of files, or a pattern in quotes such as 'scores/*.parquet', is one table, and Parquet
+    may be of any size. From 100,000 rows on most intervals and tests come from moments instead of
+    draws, and the output reports which.
     """
-    from dircal.cli._evaluation import evaluate_predictions
-    from dircal.cli._predictions_file import read_rows
-    from dircal.cli._streamed import is_streamed
+    import dircal
 
-    draws = {"n_resamples": resamples, "seed": seed}
-    if is_streamed(source, engine):
-        found = _evaluate_streamed(source, (engine, scheduler), draws)
-    else:
-        rows = read_rows(source)
-        found = evaluate_predictions(rows.predictions(source.scale), rows.classes, **draws)
+    with source.opened(engine, scheduler, annotators_share=True) as table:
+        found = dircal.evaluate(
+            table, input_scale=source.scale, n_resamples=resamples, random_state=seed
+        )
     values = found.values()
     for gate in gates:
         if gate.name not in values:
@@ -79,47 +75,26 @@ def command(
                 f"--fail-if {gate.rule!r} asks for a test, which needs one label for each row; "
                 "with --label-columns there is none. Ask for a measure or an end of its interval."
             )
+    failed = any(gate.fires(values) for gate in gates)
     if as_json:
-        print_json(_document(source, found, gates))
+        outcomes = [gate.to_dict(values) for gate in gates]
+        print_json(
+            {"predictions": source.shown, **found.to_dict(), "gates": outcomes, "failed": failed}
+        )
     else:
         _show(found)
         print_lines(gate.sentence(values) for gate in gates)
-    if any(gate.fires(values) for gate in gates):
+    if failed:
         context.exit(GATE_FAILED)
-
-
-def _evaluate_streamed(
-    source: "PredictionsFile", how: tuple[str | None, str | None], draws: dict[str, int]
-) -> "Evaluation":
-    """Measure files that are read in parts."""
-    from dircal.cli._evaluation import evaluate_predictions
-    from dircal.cli._streamed import as_they_are, engine_client, progress_of, read_streamed
-    from dircal.distributed import check_rows
-    from dircal.tables import MEASURING
-
-    table = read_streamed(source)
-    with engine_client(*how) as client, progress_of("Measuring", table) as progress:
-        selection, classes = table.selection(source, client), table.classes
-        data = check_rows(
-            selection, classes.tolist(), source.scale, MEASURING, tell=progress.advance
-        )
-        return evaluate_predictions(as_they_are(data, source.scale), classes, **draws)
-
-
-def _outcomes(gates: list[Gate], values: dict[str, float]) -> list[dict[str, Any]]:
-    return [
-        {"rule": gate.rule, "value": values[gate.name], "failed": gate.fires(values)}
-        for gate in gates
-    ]
 
 
 def _show(found: "Evaluation") -> None:
     from dircal.inference import WITHOUT_BIAS, show_number, show_range
 
-    print_lines([f"{found.n_samples:,} rows of {len(found.classes)} classes", ""])
+    print_lines([f"{found.n_rows:,} rows of {len(found.classes)} classes", ""])
     rows, is_corrected = [], False
-    for name, value, one in found.measures:
-        corrected, ends = "", ""
+    for name, value in found.measures.items():
+        one, corrected, ends = found.intervals.get(name), "", ""
         if one is not None:
             ends = show_range(one.low, one.high)
             corrected = show_number(one.corrected) if one.corrected != value else ""
@@ -129,13 +104,3 @@ def _show(found: "Evaluation") -> None:
     print_lines([_OF_WHAT] if is_corrected else [])
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])
     print_lines([source, ""] if (source := found.source()) else [])
-
-
-def _document(source: "PredictionsFile", found: "Evaluation", gates: list[Gate]) -> dict[str, Any]:
-    values = found.values()
-    return {
-        "predictions": source.shown,
-        **found.document(),
-        "gates": _outcomes(gates, values),
-        "failed": any(gate.fires(values) for gate in gates),
-    }

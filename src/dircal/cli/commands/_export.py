@@ -88,15 +88,6 @@ def command(
     calibrator = dircal.load(map_file)
     precision = {} if dtype is None else {"dtype": dtype}
     with output_file(output, force=force) as temporary:
-        if kind == "onnx":
-            dircal.export.to_onnx(calibrator, temporary, **precision)
-        elif kind == "torch":
-            dircal.export.to_torch(calibrator, temporary, **precision)
-        elif kind == "keras":
-            dircal.export.to_keras(calibrator, temporary, **precision)
-        elif kind == "sql":
-            dircal.export.to_sql(calibrator, temporary, **options)
-        else:
-            dircal.export.to_python(calibrator, temporary)
+        getattr(dircal.export, f"to_{kind}")(calibrator, temporary, **precision, **options)
     document = {"output": output, "to": kind, "classes": calibrator.classes_}
     print_answer(as_json, document, f"Written to {name_of_output(output)}.")

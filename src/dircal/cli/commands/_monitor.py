@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_BARS = "▁▂▃▄▅▆▇█"
-# As wide as a line of text.
-_POINTS = 60
 # Alarms told in words, where there are groups.
 _TOLD = 5
 _NEXT = (
@@ -93,8 +90,7 @@ def command(
     """
     import dircal
     from dircal.cli._source import input_files
-    from dircal.cli._stream_file import StreamNames
-    from dircal.cli._watching import Watching, watch_file
+    from dircal.cli._watching import StreamNames, Watching, watch_file
 
     if source.scale == "logit" and map_file is None:
         raise ValueError("--scale logit: a monitor watches probabilities. Pass the --map for them.")
@@ -114,6 +110,8 @@ def command(
 
 
 def _sentences(watched: "Watched") -> list[str]:
+    from dircal.shift import show_trace
+
     monitor = watched.monitor
     lines = [
         f"{watched.n_new:,} new rows, {monitor.n_rows_:,} with a label in all, "
@@ -122,9 +120,7 @@ def _sentences(watched: "Watched") -> list[str]:
     ]
     if monitor.groups_:
         return lines + _about_groups(monitor)
-    rows, log10_e = monitor.trace_
-    if len(rows):
-        lines += ["", _sparkline(log10_e), _scale(rows, log10_e), ""]
+    lines += show_trace(*monitor.trace_)
     if monitor.alarms_:
         return [*lines, *monitor.alarms_[0].sentences(), "", _NEXT]
     return [
@@ -136,19 +132,17 @@ def _sentences(watched: "Watched") -> list[str]:
 
 def _about_labels(watched: "Watched") -> list[str]:
     """Labels that are missing, or came late."""
-    monitor, lines = watched.monitor, []
-    if watched.n_late:
-        lines.append(f"{watched.n_late:,} labels came late.")
-    if watched.n_unknown:
-        lines.append(
-            f"{watched.n_unknown:,} late labels are of rows that do not wait for one: they have "
-            "it, or were never seen."
-        )
-    if monitor.n_pending_:
-        lines.append(f"{monitor.n_pending_:,} rows wait for their label.")
-    if monitor.n_missing_:
-        lines.append(f"{monitor.n_missing_:,} rows have no label and are left out.")
-    return lines
+    monitor, unknown = (
+        watched.monitor,
+        "late labels are of rows that do not wait for one: they have",
+    )
+    counts = (
+        (watched.n_late, "labels came late."),
+        (watched.n_unknown, f"{unknown} it, or were never seen."),
+        (monitor.n_pending_, "rows wait for their label."),
+        (monitor.n_missing_, "rows have no label and are left out."),
+    )
+    return [f"{count:,} {text}" for count, text in counts if count]
 
 
 def _about_groups(monitor: "CalibrationMonitor") -> list[str]:
@@ -166,23 +160,6 @@ def _about_groups(monitor: "CalibrationMonitor") -> list[str]:
         f"By chance up to {expected:.1f} of them may. With at most {monitor.level:.0%} false "
         f"discoveries among all groups: {sure}.",
     ]
-
-
-def _sparkline(values: Any) -> str:
-    """The e-value over time, on a logarithmic scale; in each place the largest."""
-    import numpy as np
-
-    parts = [part.max() for part in np.array_split(values, min(_POINTS, len(values)))]
-    low, high = min(parts), max(*parts, min(parts) + 1.0)
-    places = [int((part - low) / (high - low) * (len(_BARS) - 1)) for part in parts]
-    return "".join(_BARS[place] for place in places)
-
-
-def _scale(rows: Any, log10_e: Any) -> str:
-    return (
-        f"log10 of the e-value from row {rows[0]:,} to row {rows[-1]:,}: lowest "
-        f"{log10_e.min():.1f}, highest {log10_e.max():.1f}, now {log10_e[-1]:.1f}"
-    )
 
 
 def _document(watched: "Watched") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``dircal report``: a page about a file of predictions."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ import click
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
     FILE,
-    FOLDS,
     common_options,
     costs_options,
     cross_fitting_options,
@@ -23,8 +23,8 @@ from dircal.cli._options import (
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
 if TYPE_CHECKING:
-    from dircal import Report
     from dircal.cli._source import PredictionsFile
+    from dircal.tables import ScoreTable
 
 __all__ = ["command"]
 
@@ -85,47 +85,46 @@ def command(
     """Write a page about a file of predictions, to read and hand on.
 
     The page is one file without anything from the network: measures, tests and pictures, and what
-    calibration would change. A folder of Parquet files, or a pattern in quotes such as
-    'scores/*.parquet', is one table of any size: it is read a part at a time.
+    calibration would change. A folder of files, or a pattern in quotes such as
+    'scores/*.parquet', is one table, and Parquet may be of any size.
     """
-    from dircal.cli._streamed import is_streamed
+    import dircal
+    from dircal.cli._costs_file import table_of_costs
     from dircal.report import find_browser
 
     form = _check_form(form, output)
     if form == "pdf":
         find_browser()
-    options = {
-        "input_scale": source.scale,
-        "n_resamples": resamples,
-        "random_state": seed,
-        "title": title,
-        "source": source.name or source.path.name,
-    }
     check_outputs([("--output", output)], force=force, inputs=[old, costs_file])
-    streamed = is_streamed(source, engine)
     if old is not None or costs_file is not None:
-        _refuse_further(source, streamed)
-    if streamed:
-        report, n_rows = _report_streamed(source, calibrators, folds, (engine, scheduler), options)
-    else:
-        further = (old, costs_file, ask)
-        report, n_rows = _report_in_memory(source, calibrators, folds, options, further)
+        _check_rows(source)
+    with source.opened(engine, scheduler, annotators_share=True) as table:
+        table, y_old, prob_old = _with_old_rows(table, source, old)
+        report = dircal.Report.from_predictions(
+            table,
+            calibrators=calibrators and make_calibrators(calibrators, source.scale, table.found),
+            input_scale=source.scale,
+            cv=folds,
+            n_resamples=resamples,
+            random_state=seed,
+            title=title,
+            source=source.name or source.path.name,
+            y_old=y_old,
+            prob_old=prob_old,
+            costs=table_of_costs(costs_file, ask, table),
+        )
     with output_file(output, force=force) as temporary:
         if form == "pdf":
             report.to_pdf(temporary)
         else:
             report.to_html(temporary)
+    n_rows = report.summary.data.n_rows
     document = {"output": output, "rows": n_rows}
     print_answer(as_json, document, f"{n_rows:,} rows, written to {name_of_output(output)}.")
 
 
-def _refuse_further(source: "PredictionsFile", streamed: bool) -> None:
-    """Raise where old rows or costs were given with what their tests cannot take."""
-    if streamed:
-        raise click.UsageError(
-            "--old and --costs need the rows in memory, and folders and patterns are read in "
-            "parts. Name one file, or leave these options out."
-        )
+def _check_rows(source: "PredictionsFile") -> None:
+    """Raise unless the rows count alike, with one label each."""
     for option, given in (("--label-columns", source.label_columns), ("--weights", source.weights)):
         if given is not None:
             raise click.UsageError(
@@ -134,64 +133,21 @@ def _refuse_further(source: "PredictionsFile", streamed: bool) -> None:
             )
 
 
-def _report_in_memory(
-    source: "PredictionsFile",
-    names: str | None,
-    folds: int | None,
-    options: dict[str, Any],
-    further: tuple[Path | None, Path | None, float | None],
-) -> tuple["Report", int]:
-    """A report on a file that is read whole, and the number of its rows.
-
-    ``further`` are the file of old rows, that of costs, and what it costs to ask.
-    """
-    import dircal
-    from dircal.cli._costs_file import table_of_costs
-    from dircal.cli._old_rows import read_new_and_old
-    from dircal.cli._predictions_file import read_rows
-
-    old, costs_file, ask = further
-    rows, before = (read_rows(source), None) if old is None else read_new_and_old(source, old)
-    report = dircal.Report.from_predictions(
-        rows.labels_once,
-        rows.scores,
-        calibrators=names and make_calibrators(names, source.scale, rows),
-        classes=rows.classes.tolist(),
-        sample_weight=rows.weights,
-        cv=folds or FOLDS,
-        y_old=None if before is None else before.labels,
-        prob_old=None if before is None else before.scores,
-        costs=table_of_costs(costs_file, ask, rows.classes),
-        **options,
-    )
-    return report, len(rows.labels)
-
-
-def _report_streamed(
-    source: "PredictionsFile",
-    names: str | None,
-    folds: int | None,
-    how: tuple[str | None, str | None],
-    options: dict[str, Any],
-) -> tuple["Report", int]:
-    """A report on files that are read in parts, and the number of their rows."""
-    from dircal import distributed
-    from dircal.cli._streamed import engine_client, read_streamed
-
-    table = read_streamed(source)
-    with engine_client(*how) as client:
-        report = distributed.report(
-            table.files,
-            label=source.label,
-            weight=source.weights,
-            columns=table.columns,
-            calibrators=names and make_calibrators(names, source.scale, table),
-            classes=table.classes.tolist(),
-            cv=folds,
-            client=client,
-            **options,
+def _with_old_rows(
+    table: "ScoreTable", source: "PredictionsFile", old: Path | None
+) -> tuple["ScoreTable", Any, Any]:
+    """Return the table, and labels and scores of old rows with the same classes."""
+    if old is None:
+        return table, None, None
+    if source.label.endswith(".npy"):
+        raise ValueError(
+            f"--old {str(old)!r}: --label {source.label!r} has the labels of the new rows only. "
+            "Pass files that hold scores and labels, such as NPZ or CSV."
         )
-    return report, table.n_rows
+    from dircal.tables import with_common_classes
+
+    table, before = with_common_classes(table, replace(source, path=old).table)
+    return table, before.loaded.labels, before.loaded.scores_of(table.found.classes)
 
 
 def _check_form(form: str | None, output: Path) -> str:

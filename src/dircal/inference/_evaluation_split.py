@@ -7,7 +7,8 @@ probabilities are never written down: a map is applied to a chunk whenever it is
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Integral
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from dircal._core.caching import cached_property
 from dircal._core.data.folds import RowFolds
 from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator, FitWarning, IdentityCalibrator
-from dircal.metrics import Predictions, predictions_in_folds
+from dircal.metrics import Predictions, predictions_in_folds, predictions_in_parts
 from dircal.selection import (
     Split,
     check_multiclass,
@@ -29,7 +30,13 @@ from dircal.selection import (
 )
 from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, check_integer
 
-__all__ = ["AbstractTrial", "ArrayTrial", "CrossFitted", "PartsTrial", "make_trial"]
+__all__ = [
+    "AbstractEvaluationSplit",
+    "ArraySplit",
+    "CrossFitted",
+    "PartitionedSplit",
+    "make_evaluation_split",
+]
 
 ALL_FOLDS_UP_TO = 1_000_000
 """Rows of a table in parts that are all scored in turn; of more, one fold is."""
@@ -45,8 +52,12 @@ class CrossFitted:
     fitted: tuple[Any, ...] = ()
 
 
-class AbstractTrial(ABC):
+class AbstractEvaluationSplit(ABC):
     """Rows that are dealt into those of fits and those that are scored."""
+
+    data: AbstractLabelledRows
+    splits: list[Split]
+    """Rows to fit and rows to score of each fold, by their numbers; empty for a table in parts."""
 
     @property
     @abstractmethod
@@ -69,8 +80,17 @@ class AbstractTrial(ABC):
         return False
 
     @abstractmethod
+    def describe(self, cv: Any) -> str:
+        """Describe the folds that were made of ``cv``."""
+
+    @abstractmethod
     def row_number(self, place: int) -> int:
         """The number of a scored row among all rows."""
+
+    @property
+    @abstractmethod
+    def given(self) -> Predictions:
+        """The scored rows as given, if these are probabilities."""
 
     @abstractmethod
     def with_map(self, fitted: AbstractCalibrator) -> Predictions:
@@ -98,7 +118,7 @@ class AbstractTrial(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayTrial(AbstractTrial):
+class ArraySplit(AbstractEvaluationSplit):
     """Rows in memory, with the rows of each fit and those it is scored on.
 
     ``scored`` are all that are, in the order of the folds; ``used`` are those of positive weight.
@@ -125,6 +145,15 @@ class ArrayTrial(AbstractTrial):
         """Numbers of the scored rows, in the order of the folds."""
         return self.scored
 
+    def describe(self, cv: Any) -> str:
+        """Describe the folds that were made of ``cv``."""
+        if cv is None or isinstance(cv, Integral):
+            shares = "each with its share of every class"
+            return f"{self.n_fits} folds, {shares}, dealt with a fixed seed"
+        if hasattr(cv, "split"):
+            return f"{self.n_fits} folds of {cv!r}"
+        return f"{self.n_fits} pair(s) of rows to fit and rows to score, given by the user"
+
     def row_number(self, place: int) -> int:
         """As the splits have it."""
         return int(self.scored[place])
@@ -133,6 +162,11 @@ class ArrayTrial(AbstractTrial):
     def _scored_data(self) -> LabelledScores:
         scored = self.data.take(self.scored)
         return scored.unweighted() if self.each_once else scored
+
+    @property
+    def given(self) -> Predictions:
+        """The scored rows as given, if these are probabilities."""
+        return self._checked
 
     @cached_property
     def _checked(self) -> Predictions:
@@ -164,7 +198,7 @@ class ArrayTrial(AbstractTrial):
 
 
 @dataclass(frozen=True, eq=False)
-class PartsTrial(AbstractTrial):
+class PartitionedSplit(AbstractEvaluationSplit):
     """Rows in parts of a table, and the ``folds`` that are scored, all of them or one."""
 
     data: PartitionedScores
@@ -183,21 +217,20 @@ class PartsTrial(AbstractTrial):
     @classmethod
     def deal(
         cls, data: PartitionedScores, cv: int | None, *, each_once: bool = False
-    ) -> "PartsTrial":
+    ) -> "PartitionedSplit":
         """So many folds; None stands for five, of which one is scored where rows are very many."""
         if cv is not None:
             check_integer("cv", cv, at_least=2)
         n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
         if n_folds < 2:
             raise ValueError(
-                "the table has only one row, which cannot be both fitted and scored. Pass more "
-                "rows."
+                "the table has only one row, which cannot be both fitted and scored. Pass more."
             )
         alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)), each_once)
 
     @classmethod
-    def of_fitted(cls, data: PartitionedScores) -> "PartsTrial":
+    def of_fitted(cls, data: PartitionedScores) -> "PartitionedSplit":
         """All rows scored, where nothing is fitted."""
         return cls(data, 1, (0,))
 
@@ -221,6 +254,18 @@ class PartsTrial(AbstractTrial):
         """Number of rows that are scored."""
         return sum(one.n_rows for one in self._held_out)
 
+    def describe(self, cv: Any) -> str:
+        """Describe the folds."""
+        del cv
+        folds = f"{self.n_folds} folds, dealt by the numbers of the rows"
+        if not self.is_split_once:
+            return folds
+        left = self.data.n_rows - self.n_scored
+        return (
+            f"{folds}; since rows are so many, one of them is scored, with maps that were fitted "
+            f"on the {left:,} rows of the others"
+        )
+
     def row_number(self, place: int) -> int:
         """From the place of a row in its fold."""
         for number, rows in zip(self.scored, self._held_out, strict=True):
@@ -232,6 +277,12 @@ class PartsTrial(AbstractTrial):
     def identity(self, input_scale: InputScale) -> AbstractCalibrator:
         """It needs no rows."""
         return IdentityCalibrator(input_scale=input_scale)._fit_checked(self.data)
+
+    @property
+    def given(self) -> Predictions:
+        """The rows as given, if these are probabilities and nothing is fitted."""
+        [rows] = self._held_out
+        return predictions_in_parts(rows, None)
 
     def with_map(self, fitted: AbstractCalibrator) -> Predictions:
         """Wherever the rows are folded."""
@@ -269,23 +320,22 @@ class PartsTrial(AbstractTrial):
         return fitted
 
 
-def make_trial(
+def make_evaluation_split(
     data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False, each_once: bool = False
-) -> ArrayTrial | PartsTrial:
+) -> ArraySplit | PartitionedSplit:
     """Split rows into folds; with calibrators that are all fitted, score all of them.
 
     ``cv`` None stands for five folds, of which one is scored if a table in parts has many rows.
     With ``each_once`` every scored row counts as one.
     """
-    if isinstance(data, PartitionedScores):
-        return (
-            PartsTrial.of_fitted(data)
-            if is_fitted
-            else PartsTrial.deal(data, cv, each_once=each_once)
-        )
-    assert isinstance(data, LabelledScores)
+    if not data.is_in_memory:
+        parts = cast(PartitionedScores, data)
+        if is_fitted:
+            return PartitionedSplit.of_fitted(parts)
+        return PartitionedSplit.deal(parts, cv, each_once=each_once)
+    data = data.in_memory
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
-        return ArrayTrial(data, [], used, used)
+        return ArraySplit(data, [], used, used)
     splits = make_splits(_FOLDS if cv is None else cv, data.labels, used, deal_within_classes)
-    return ArrayTrial(data, splits, scored_rows(splits), used, each_once)
+    return ArraySplit(data, splits, scored_rows(splits), used, each_once)

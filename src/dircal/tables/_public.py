@@ -1,0 +1,161 @@
+"""The names of `dircal.tables`, loaded together at the first use of any of them."""
+
+from dircal.tables._arguments import (
+    LARGEST,
+    check_distribution,
+    check_random_state,
+    check_ranks,
+    check_square,
+    check_table,
+    check_vector,
+)
+from dircal.tables._arrays import (
+    check_confidence,
+    check_fit_arrays,
+    check_predictions,
+    check_probabilities,
+    check_scores,
+    check_values,
+)
+from dircal.tables._calibrated import CalibratedTable
+from dircal.tables._checks import check_fit, check_score_table
+from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording, list_names
+from dircal.tables._columns import (
+    FITTING,
+    MEASURING,
+    Arguments,
+    classes_of_columns,
+)
+from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
+from dircal.tables._eager import eager_frame
+from dircal.tables._keys import (
+    check_keys,
+    find_key,
+    groups_of_fit,
+    key_type,
+    known_groups,
+    split_groups,
+    unique_keys,
+)
+from dircal.tables._label_types import (
+    as_label_array,
+    as_plain,
+    check_classes,
+    is_missing,
+    plain_labels_advice,
+    show,
+)
+from dircal.tables._labelled_scores import BOTH, AbstractLabelledRows, LabelledScores
+from dircal.tables._labels import (
+    as_labels,
+    class_indices,
+    observed_classes,
+)
+from dircal.tables._limits import LIMITS, TableLimits
+from dircal.tables._loaded import LoadedRows, empty_labels, parse_whole_numbers
+from dircal.tables._names import (
+    as_classes,
+    find_columns,
+    label_text,
+    like_labels,
+    match_exactly,
+    match_names,
+)
+from dircal.tables._numbers import (
+    ROW_SUM_TOLERANCE,
+    check_integer,
+    check_number,
+    check_option,
+)
+from dircal.tables._order import order_in_doubt, warn_of_order
+from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._pass_progress import Passes, pass_progress
+from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
+from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
+from dircal.tables._text import TextFile
+from dircal.tables._two_classes import BINARY
+from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._weights import check_weight
+
+__all__ = [
+    "BINARY",
+    "BOTH",
+    "FITTING",
+    "LARGEST",
+    "LIMITS",
+    "MEASURING",
+    "PYTHON",
+    "ROW_SUM_TOLERANCE",
+    "AbstractLabelledRows",
+    "Arguments",
+    "CalibratedTable",
+    "ClassColumns",
+    "LabelledScores",
+    "LoadedRows",
+    "NamedScores",
+    "PartitionedScores",
+    "Passes",
+    "ScoreTable",
+    "TableColumns",
+    "TableLimits",
+    "TextFile",
+    "Wording",
+    "as_array",
+    "as_classes",
+    "as_label_array",
+    "as_labels",
+    "as_plain",
+    "category_order",
+    "changed",
+    "check_classes",
+    "check_confidence",
+    "check_distribution",
+    "check_fit",
+    "check_fit_arrays",
+    "check_integer",
+    "check_keys",
+    "check_number",
+    "check_option",
+    "check_predictions",
+    "check_probabilities",
+    "check_random_state",
+    "check_ranks",
+    "check_score_table",
+    "check_scores",
+    "check_soft_labels",
+    "check_square",
+    "check_table",
+    "check_values",
+    "check_vector",
+    "check_weight",
+    "class_indices",
+    "classes_of_columns",
+    "eager_frame",
+    "empty_labels",
+    "find_columns",
+    "find_key",
+    "groups_of_fit",
+    "is_missing",
+    "key_type",
+    "known_groups",
+    "label_text",
+    "like_labels",
+    "list_names",
+    "match_exactly",
+    "match_names",
+    "observed_classes",
+    "order_in_doubt",
+    "parse_whole_numbers",
+    "pass_progress",
+    "plain_labels_advice",
+    "refuse_soft_labels",
+    "same_kind",
+    "scan",
+    "scan_files",
+    "show",
+    "split_groups",
+    "unchanged",
+    "unique_keys",
+    "warn_of_order",
+    "with_common_classes",
+]
