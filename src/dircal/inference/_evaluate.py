@@ -12,12 +12,12 @@ from dircal._typing import ArrayLike, InputScale, LabelArray
 from dircal.inference._calibration_test import CalibrationTest
 from dircal.inference._chosen_measure import check_drawing
 from dircal.inference._confidence_interval import ConfidenceInterval
-from dircal.inference._evaluation_split import make_evaluation_split
+from dircal.inference._evaluation_split import AbstractEvaluationSplit, make_evaluation_split
 from dircal.inference._findings import find_all
 from dircal.inference._score_test import ScoreTest
 from dircal.inference._soft_rows import rows_once_each
 from dircal.inference._sources import tell_sources
-from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth
+from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
 from dircal.selection import check_calibrator
 from dircal.tables import (
     MEASURING,
@@ -185,6 +185,9 @@ def evaluate(
     Weighted rows have no intervals and no tests: a weight means that a row stands for several, but
     not whether these were drawn together or separately.
 
+    **When not to use it.** To measure a calibrator on the rows of its fit: use `compare`, which
+    fits and scores different rows.
+
     Examples
     --------
     >>> import pandas as pd
@@ -231,12 +234,7 @@ def evaluate(
         if n_resamples is not None:
             data = rows_once_each(data, "y_true")
         split = make_evaluation_split(data, None, is_fitted=True)
-        if is_known:
-            predictions = split.with_map(calibrator)
-        elif input_scale == "probability":
-            predictions = split.given
-        else:
-            predictions = split.as_they_are(input_scale)
+        predictions = _predictions_of(split, calibrator, input_scale)
         found = find_all(predictions, level=level, n_resamples=n_resamples, seed=seed)
     return Evaluation(
         found.n_samples,
@@ -249,3 +247,14 @@ def evaluate(
         found.tests,
         found.score_test,
     )
+
+
+def _predictions_of(
+    split: AbstractEvaluationSplit, calibrator: Any, input_scale: InputScale
+) -> Predictions:
+    """Return the probabilities that are measured: calibrated, as given, or of logits."""
+    if calibrator is not None:
+        return split.with_map(calibrator)
+    if input_scale == "probability":
+        return split.given
+    return split.as_they_are(input_scale)
