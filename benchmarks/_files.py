@@ -6,10 +6,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +26,6 @@ _N_LINES = 200_000
 _PIECE = 500_000
 _ROUNDS = 2
 _HELPS = 10
-# What tells the reader of text whether pyarrow is installed.
-_FIND = "dircal.cli.tables._text.find_spec"
 _INPUT, _OUTPUT, _MAP = "predictions.parquet", "calibrated.parquet", "map.json"
 
 
@@ -59,7 +55,6 @@ def apply_to_csv() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_csv(folder)
-        readers = {task: _alone(task, folder) for task in ("readers", "readers_suffix")}
         found = {
             task: min(
                 (_alone(task, folder) for _ in range(_ROUNDS)), key=lambda one: one["seconds"]
@@ -72,19 +67,6 @@ def apply_to_csv() -> list[Row]:
     return [
         Row(label, data, "s", *seconds, "whole processes"),
         Row(f"memory: {label}", data, "GB", ours["gigabytes"], "limit", 1.0, 1.0),
-        *(
-            Row(
-                f"{label}, {how}, by pyarrow",
-                data,
-                "s",
-                readers[task]["blocks"],
-                "the same without pyarrow",
-                readers[task]["records"],
-                0.2,
-                "processor time, modules imported",
-            )
-            for task, how in (("readers", "replaced"), ("readers_suffix", "with --suffix"))
-        ),
     ]
 
 
@@ -143,8 +125,8 @@ def _copy_csv() -> None:
         csv.writer(new).writerows(csv.reader(old))
 
 
-def _apply(source: str, target: str, *options: str) -> None:
-    sys.argv = ["dircal", "apply", _MAP, source, "-o", target, "--force", *options]
+def _apply(source: str, target: str) -> None:
+    sys.argv = ["dircal", "apply", _MAP, source, "-o", target, "--force"]
     try:
         main()
     except SystemExit as end:
@@ -152,36 +134,17 @@ def _apply(source: str, target: str, *options: str) -> None:
             raise
 
 
-def _both_readers(*options: str) -> dict[str, float]:
-    """Processor seconds of both ways to rewrite a CSV, in turns; the first turn also imports."""
-    found: dict[str, list[float]] = {"blocks": [], "records": []}
-    for _ in range(_ROUNDS + 1):
-        for reader, seconds in found.items():
-            missing = nullcontext() if reader == "blocks" else patch(_FIND, lambda name: None)
-            began = time.process_time()
-            with missing:
-                _apply("predictions.csv", f"{reader}.csv", *options)
-            seconds.append(time.process_time() - began)
-    assert Path("blocks.csv").read_bytes() == Path("records.csv").read_bytes()
-    return {reader: min(seconds[1:]) for reader, seconds in found.items()}
-
-
 def _run(task: str) -> None:
-    answer: dict[str, float] = {}
     if task == "copy":
         pq.write_table(pq.read_table(_INPUT), "copy.parquet")
     elif task == "copy_csv":
         _copy_csv()
-    elif task == "readers":
-        answer = _both_readers()
-    elif task == "readers_suffix":
-        answer = _both_readers("--suffix", "_calibrated")
     elif task == "apply_csv":
         _apply("predictions.csv", "calibrated.csv")
     else:
         _apply(_INPUT, _OUTPUT)
     used = time.process_time()
-    print(json.dumps({"gigabytes": peak_gigabytes(), "processor": used, **answer}))
+    print(json.dumps({"gigabytes": peak_gigabytes(), "processor": used}))
 
 
 if __name__ == "__main__":

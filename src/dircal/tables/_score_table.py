@@ -290,7 +290,7 @@ def scan(
     >>> import pandas as pd
     >>> from dircal import TemperatureScaling, scan
     >>> frame = pd.DataFrame({"id": [7, 8, 9], "a": [0.6, 0.2, 0.7], "b": [0.4, 0.8, 0.3]})
-    >>> table = scan(frame.assign(y=["a", "b", "a"]), label="y")
+    >>> table = scan(frame.assign(y=["a", "b", "b"]), label="y")
     >>> TemperatureScaling().fit(table).classes_.tolist()
     ['a', 'b']
     """
