@@ -461,3 +461,11 @@ def test_slow_guarantees_fit_the_code_though_nobody_runs_them_here():
     ]
     lost = [one for one in imported if not hasattr(importlib.import_module(str(one[1])), one[2])]
     assert not lost
+
+
+def test_a_calibrator_loads_nothing_that_comes_after_it():
+    code = "import sys, dircal; dircal.AutoCalibrator; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[1] for name in done.stdout.split() if name.startswith("dircal.")}
+    assert "selection" in loaded
+    assert not loaded & {"cli", "export", "inference", "llm", "metrics", "plots", "report", "shift"}

@@ -24,20 +24,39 @@ if TYPE_CHECKING:
     from dircal.inference import *  # noqa: F403
     from dircal.selection import *  # noqa: F403
 else:
-    # scikit-learn takes longer to load than `dircal --help` may: names are loaded when asked for.
+    # Subpackages whose public names are offered here, each of which imports those before it.
+    _SUBPACKAGES = ("calibrators", "selection", "inference")
+    # The names that others offer here.
+    _OTHERS = {
+        "CanonicalParameters": "maps",
+        "Explanation": "maps",
+        "GenerativeParameters": "maps",
+        "InterpretationPoints": "maps",
+        "LinearParameters": "maps",
+        "Report": "report",
+        "ScoreTable": "tables",
+        "load": "io",
+        "save": "io",
+        "scan": "tables",
+    }
+
+    # Names are imported one by one when they are first used: a calibrator needs no report.
     def __getattr__(name):
-        if name == "__all__" or not name.startswith("__"):
-            # A room may be asked for while it is needed to load the public names.
+        if name == "__all__":
+            return importlib.import_module("dircal._public").__all__
+        if not name.startswith("__"):
+            # A subpackage may be asked for while it is needed to load another one.
             if importlib.util.find_spec(f"dircal.{name}") is not None:
                 return importlib.import_module(f"dircal.{name}")
-            public = vars(importlib.import_module("dircal._public"))
-            if name in public:
-                # From now on the name is there, and nobody asks here again.
-                globals()[name] = public[name]
-                return public[name]
+            for subpackage in (_OTHERS[name],) if name in _OTHERS else _SUBPACKAGES:
+                module = importlib.import_module(f"dircal.{subpackage}")
+                if name in _OTHERS or name in module.__all__:
+                    # From now on the name is there, and this is not called again.
+                    globals()[name] = getattr(module, name)
+                    return globals()[name]
         raise AttributeError(f"module 'dircal' has no attribute {name!r}")
 
     def __dir__():
         # Not in `__all__`: nobody wants `io` of `from dircal import *`.
-        rooms = ("exceptions", "inference", "io", "maps")
-        return sorted([*rooms, *importlib.import_module("dircal._public").__all__])
+        more = ("exceptions", "inference", "io", "maps")
+        return sorted([*more, *importlib.import_module("dircal._public").__all__])

@@ -1,7 +1,7 @@
-"""The public names, loaded together at the first use of any of them.
+"""The list of public names, for `from dircal import *`, completion and type checkers.
 
-What these rooms publish is public here: a new calibrator, or a new test, needs no line in this
-file. Of the other rooms a few names are, which are listed.
+All names that `calibrators`, `inference` and `selection` publish are public here, and a few of the
+other subpackages, which are listed here and in `dircal.__init__`.
 """
 
 from dircal import (
