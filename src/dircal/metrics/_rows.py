@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dircal._core.caching import cached_property
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, Chunk, fold_all
+from dircal._core.data.chunks import AbstractChunkSource, AbstractSums, Chunk, Together, once
 from dircal._core.stats.bins import BinTable, tabulate
 from dircal._core.stats.chances import BinChance, ChanceSums
 from dircal._typing import ArrayLike, FloatArray, IntArray
@@ -74,7 +74,7 @@ class AbstractRows(ABC, Generic[_RowBlock]):
         known = self._known
         fresh = [one for one in dict.fromkeys(functions) if one not in known]
         if fresh:
-            known.update(zip(fresh, fold_all(self.fold, fresh), strict=True))
+            known.update(zip(fresh, self.fold(Together(tuple(fresh))).values, strict=True))
         return [known[one] for one in functions]
 
     def fold_once(self, function: Callable[[_RowBlock], _Result]) -> _Result:
@@ -129,7 +129,9 @@ class _OfBlock(Generic[_AnyBlock, _Result]):
     total_weight: float | None
 
     def __call__(self, chunk: Chunk) -> _Result:
-        return self.function(chunk.once("block", self.total_weight, lambda: self._block(chunk)))
+        return self.function(
+            once(chunk.memo, "block", self.total_weight, lambda: self._block(chunk))
+        )
 
     def _block(self, chunk: Chunk) -> _AnyBlock:
         total = self.total_weight

@@ -110,7 +110,7 @@ class TextFile:
         with self._diagnosed():
             try:
                 with self._bytes() as file:
-                    table = pc.read_csv(file, **self._options(LIMITS.record_bytes))
+                    table = pc.read_csv(file, **self._options(file, LIMITS.record_bytes))
             except pa.ArrowInvalid as error:
                 self._explain(error)
         return TextRows(self, table.combine_chunks(), 0)
@@ -142,7 +142,7 @@ class TextFile:
         with (
             self._diagnosed(),
             self._bytes() as file,
-            pc.open_csv(file, **self._options(size)) as reader,
+            pc.open_csv(file, **self._options(file, size)) as reader,
         ):
             for batch in reader:
                 new = batch.slice(max(0, n_done - first))
@@ -211,18 +211,14 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
-    @cached_property
-    def _has_quotes(self) -> bool:
+    def _may_have_quotes(self, file: Any) -> bool:
         """Whether cells may be quoted, and so contain line ends, which takes longer to read."""
         if self.is_gzip or not self._is_utf8:
             return True
-        with (
-            self.path.open("rb") as raw,
-            mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as file,
-        ):
-            return file.find(b'"') >= 0
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(b'"') >= 0
 
-    def _options(self, block_bytes: int) -> dict[str, Any]:
+    def _options(self, file: Any, block_bytes: int) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -230,7 +226,7 @@ class TextFile:
         return {
             "read_options": pc.ReadOptions(block_size=block_bytes, encoding=self._codec),
             "parse_options": pc.ParseOptions(
-                delimiter=delimiter, newlines_in_values=self._has_quotes
+                delimiter=delimiter, newlines_in_values=self._may_have_quotes(file)
             ),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False

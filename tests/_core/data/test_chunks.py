@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal._core.data import array_source
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import Chunk, row_slices, survey_of
+from dircal._core.data.chunks import Chunk, once, row_slices, survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY
 from dircal._core.data.subsample import spread_rows, subsample_size
@@ -86,10 +86,10 @@ def test_a_chunk_keeps_one_value_in_a_slot():
         return made[-1]
 
     chunk = Chunk(np.zeros((2, 1)), np.zeros(1, dtype=int), np.ones(1), {})
-    assert [chunk.once("slot", key, make) for key in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]
+    assert [once(chunk.memo, "slot", key, make) for key in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]
     streamed = replace(chunk, memo=None)
-    assert streamed.once("slot", 1, make) == 3
-    assert streamed.once("slot", 1, make) == 4
+    assert once(streamed.memo, "slot", 1, make) == 3
+    assert once(streamed.memo, "slot", 1, make) == 4
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

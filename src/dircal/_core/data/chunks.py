@@ -32,7 +32,6 @@ __all__ = [
     "Together",
     "clipped",
     "drop_zero_weight",
-    "fold_all",
     "log_of_clip",
     "once",
     "row_slices",
@@ -116,10 +115,6 @@ class Chunk:
     memo: Memo | None = field(default=None, repr=False)
     start: int | None = None
     targets: FloatArray | None = field(default=None, repr=False)
-
-    def once(self, slot: str, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What ``make`` returns, computed once for as long as ``key`` is the last in its slot."""
-        return once(self.memo, slot, key, make)
 
     def at_targets(self, block: AnyFloatArray) -> AnyFloatArray:
         """What ``block`` (k, m) holds at the label of each row (m,), or its mean over soft ones."""
@@ -256,9 +251,12 @@ class AbstractChunkSource(ABC):
     def fold_with_survey(self, functions: "Sequence[Callable[[Chunk], Any]]") -> list[Any]:
         """Sum several functions in one pass; the first pass over a source makes the survey too."""
         if "survey" in self.__dict__:
-            return fold_all(self.fold, functions)
+            if len(functions) == 1:
+                return [self.fold(functions[0])]
+            return self.fold(Together(tuple(functions))).values
         # The survey first: some functions use up what they are given.
-        survey, *values = fold_all(self.fold, [partial(survey_of, self.n_classes), *functions])
+        every: list[Callable[[Chunk], Any]] = [partial(survey_of, self.n_classes), *functions]
+        survey, *values = self.fold(Together(tuple(every))).values
         self.__dict__.setdefault("survey", survey)
         return values
 
@@ -291,16 +289,6 @@ class Together(Generic[_Part]):
 
     def __call__(self, part: _Part) -> SeveralSums:
         return SeveralSums([function(part) for function in self.functions])
-
-
-def fold_all(
-    fold: Callable[[Callable[[_Part], Any]], Any], functions: Sequence[Callable[[_Part], Any]]
-) -> list[Any]:
-    """Sum several functions in one pass of ``fold``."""
-    if len(functions) == 1:
-        return [fold(functions[0])]
-    values: list[Any] = fold(Together(tuple(functions))).values
-    return values
 
 
 @dataclass

@@ -15,6 +15,7 @@ from dircal._core.data.chunks import (
     Together,
     clipped,
     log_of_clip,
+    once,
     span_of,
 )
 from dircal._typing import AnyFloatArray, FloatArray
@@ -156,7 +157,7 @@ class View:
         """A chunk so looked at; what was made of its scores last is kept beside it."""
         # A view for each precision: some passes go to and fro between them.
         slot = f"view {self.dtype.__name__}"
-        scores = chunk.once(slot, self, lambda: self._scores_of(chunk))
+        scores = once(chunk.memo, slot, self, lambda: self._scores_of(chunk))
         return chunk if scores is chunk.scores else replace(chunk, scores=scores)
 
     def _scores_of(self, chunk: Chunk) -> AnyFloatArray:
@@ -166,9 +167,15 @@ class View:
         scores = chunk.scores.astype(self.dtype, copy=False)
         # A clip below all scores need not be looked at, where knowing that is cheap.
         kept = chunk.memo is not None
-        if kept and self.log_clip <= chunk.once("low", None, lambda: float(chunk.scores.min())):
+        if kept and self.log_clip <= once(
+            chunk.memo, "low", None, lambda: float(chunk.scores.min())
+        ):
             return scores
         return clipped(scores, self.log_clip)
+
+
+def _lowest(chunk: Chunk) -> float:
+    return float(chunk.scores.min())
 
 
 def _viewed(function: Callable[[Chunk], _T], view: View, chunk: Chunk) -> _T:

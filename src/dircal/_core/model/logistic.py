@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
-from dircal._core.data.chunks import AbstractSums, Chunk, Largest
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest, once
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation
 from dircal._core.model.penalty import NO_SPREAD, spread_and_share
@@ -168,7 +168,7 @@ def _signed_part(
         )
 
     # A slot for each precision: a first guess in one is followed by a fit in the other.
-    return chunk.once(f"features {dtype.__name__}", token, make)
+    return once(chunk.memo, f"features {dtype.__name__}", token, make)
 
 
 def _of_part(function: Callable[[_Part], _T], part: Callable[[Chunk], _Part], chunk: Chunk) -> _T:

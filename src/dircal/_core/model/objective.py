@@ -27,7 +27,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from dircal._core.caching import cached_property
-from dircal._core.data.chunks import AbstractSums, Chunk, Largest
+from dircal._core.data.chunks import AbstractSums, Chunk, Largest, once
 from dircal._core.data.losses import largest_loss
 from dircal._core.data.rows import Rows
 from dircal._core.model.moments import HessianMoments
@@ -306,7 +306,7 @@ def evaluate_with_hessian(structure: Structure, params: FloatArray, chunk: Chunk
 def _linearise(structure: Structure, point: _Point, chunk: Chunk) -> Evaluation:
     proba, losses = forward(structure, point.params, chunk)
     if chunk.memo is not None:
-        chunk.once("linearised", point.token, lambda: _as_part(point, chunk, proba))
+        once(chunk.memo, "linearised", point.token, lambda: _as_part(point, chunk, proba))
     return evaluation_of(structure, chunk, proba, losses)
 
 
@@ -318,7 +318,8 @@ def _as_part(point: _Point, chunk: Chunk, proba: AnyFloatArray) -> _Part:
 
 def _part(structure: Structure, point: _Point, chunk: Chunk) -> _Part:
     """What a chunk has kept of a point, or what it finds there."""
-    return chunk.once(
+    return once(
+        chunk.memo,
         "linearised",
         point.token,
         lambda: _as_part(point, chunk, forward(structure, point.params, chunk)[0]),
