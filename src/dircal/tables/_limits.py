@@ -29,7 +29,7 @@ class TableLimits:
     memory_bytes: int = 256 * 2**20
     block_cells: int = 2**20
     text_length: int = 10_000
-    block_bytes: int = 2**20
+    block_bytes: int = 2**18
     record_bytes: int = 2**24
     judged_rows: int = 2**16
 

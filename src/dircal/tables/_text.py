@@ -109,8 +109,8 @@ class TextFile:
 
         with self._diagnosed():
             try:
-                with self._bytes() as file:
-                    table = pc.read_csv(file, **self._options(file, LIMITS.record_bytes))
+                with self._source() as file:
+                    table = pc.read_csv(file, **self._options(LIMITS.record_bytes))
             except pa.ArrowInvalid as error:
                 self._explain(error)
         return TextRows(self, table.combine_chunks(), 0)
@@ -141,8 +141,8 @@ class TextFile:
         first = 0
         with (
             self._diagnosed(),
-            self._bytes() as file,
-            pc.open_csv(file, **self._options(file, size)) as reader,
+            self._source() as file,
+            pc.open_csv(file, **self._options(size)) as reader,
         ):
             for batch in reader:
                 new = batch.slice(max(0, n_done - first))
@@ -211,14 +211,39 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
-    def _may_have_quotes(self, file: Any) -> bool:
+    @cached_property
+    def _has_quotes(self) -> bool:
         """Whether cells may be quoted, and so contain line ends, which takes longer to read."""
-        if self.is_gzip or not self._is_utf8:
+        if not self._is_plain:
             return True
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with (
+            self.path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
             return content.find(b'"') >= 0
 
-    def _options(self, file: Any, block_bytes: int) -> dict[str, Any]:
+    @property
+    def _is_plain(self) -> bool:
+        """Whether pyarrow can read the bytes of the file by itself."""
+        return self._is_utf8 and not self.is_gzip
+
+    @contextmanager
+    def _source(self) -> Iterator[Any]:
+        """Open the file for pyarrow.
+
+        It reads plain files itself: with files of Python, version 17 may wait forever after an
+        error.
+        """
+        if not self._is_plain:
+            with self._bytes() as file:
+                yield file
+            return
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.path)) as native:
+            yield native
+
+    def _options(self, block_bytes: int) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -226,7 +251,7 @@ class TextFile:
         return {
             "read_options": pc.ReadOptions(block_size=block_bytes, encoding=self._codec),
             "parse_options": pc.ParseOptions(
-                delimiter=delimiter, newlines_in_values=self._may_have_quotes(file)
+                delimiter=delimiter, newlines_in_values=self._has_quotes
             ),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
