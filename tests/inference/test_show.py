@@ -19,7 +19,6 @@ from dircal.inference import (
     EquivalenceTest,
     PairedComparison,
 )
-from dircal.inference._show import show_pvalue
 from dircal.metrics import corp_reliability, loss_decomposition
 
 
@@ -60,13 +59,6 @@ def test_a_notebook_is_told_what_comes_from_moments(make_problem):
         assert "from moments" in texts_of(one)
     drawn = calibration_test(rows.y, rows.proba, **options)
     assert "from draws" not in repr(drawn) + texts_of(drawn)
-
-
-def test_a_pvalue_at_the_floor_of_its_draws_is_at_most_that():
-    assert show_pvalue(0.0, 1000) == "≤ 0.001"
-    assert show_pvalue(1 / 1001, 1000) == show_pvalue(1 / 1000, 1000) == "≤ 0.001"
-    assert show_pvalue(0.002, 1000) == "0.002"
-    assert show_pvalue(0.25, 1000) == "0.25"
 
 
 def test_a_comparison_is_a_table_of_calibrators(rows):

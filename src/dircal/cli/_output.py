@@ -31,7 +31,6 @@ __all__ = [
     "print_json",
     "print_lines",
     "print_table",
-    "show_chance",
 ]
 
 # Where nobody is watching, lines need not be cut to a screen.
@@ -248,10 +247,3 @@ def make_console(**options: Any) -> Any:
             raise BrokenPipeError
 
     return PatientConsole(**options)
-
-
-def show_chance(pvalue: float | None) -> str:
-    """A p-value."""
-    if pvalue is None:
-        return ""
-    return f"{pvalue:.3f}" if pvalue >= 0.0005 else "<.001"

@@ -25,8 +25,6 @@ from dircal.inference._comparison import WITHOUT_BIAS as WITHOUT_BIAS
 from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._comparison import columns_of as columns_of
 from dircal.inference._comparison import show_corrected as show_corrected
-from dircal.inference._comparison import show_number as show_number
-from dircal.inference._comparison import show_range as show_range
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
 from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._effective_annotators import effective_annotators

@@ -198,7 +198,7 @@ def evaluate(
     0.4149
     >>> result = evaluate(frame["y"], frame[["a", "b"]], n_resamples=100, random_state=0)
     >>> result.intervals["log_loss"]
-    <ConfidenceInterval: log_loss 0.415 on 3 rows; 95 %: ...>
+    <ConfidenceInterval: log_loss 0.414... on 3 rows; 95 %: ...>
     """
     check_option("input_scale", input_scale, ("probability", "logit"))
     is_weighted = sample_weight is not None

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dircal._html import card, facts, histogram, mark, table
+from dircal._numerals import format_interval, format_level, format_measure, format_pvalue
 from dircal._typing import FloatArray
 from dircal.metrics import RECORDS
 
@@ -15,18 +16,11 @@ __all__ = [
     "html_of_result",
     "html_of_score_test",
     "show_chance",
-    "show_pvalue",
     "show_source",
 ]
 
 _BARS = 24
 _ALARM = 0.05
-
-
-def show_pvalue(pvalue: float, n_resamples: int) -> str:
-    """A p-value of draws, with its sign: at the least that they can tell, at most so much."""
-    least = 1.0 / n_resamples
-    return f"≤ {least:.2g}" if pvalue <= least else f"{pvalue:.2g}"
 
 
 def show_source(source: str, before: str = " ") -> str:
@@ -36,7 +30,7 @@ def show_source(source: str, before: str = " ") -> str:
 
 def show_chance(test: Any) -> str:
     """The p-value of a test, and where its draws come from."""
-    return show_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
+    return format_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
 
 
 def html_of_calibration_test(test: Any) -> str:
@@ -47,7 +41,7 @@ def html_of_calibration_test(test: Any) -> str:
     numbers = [
         ("result", mark(words, not failed)),
         (test.measure, f"{test.statistic:.4g} on {test.n_samples:,} rows"),
-        ("by chance", f"{test.null_sample.mean():.4g} (95 %: {low:.4g} to {high:.4g})"),
+        ("by chance", f"{test.null_sample.mean():.4g} ({format_interval(low, high)})"),
         ("p-value", show_chance(test)),
     ]
     return card("Calibration test", facts(numbers), picture=_among(test.null_sample, test))
@@ -88,7 +82,7 @@ def html_of_comparison(comparison: Any) -> str:
     )
     told = (
         f"Of {comparison.n_scored:,} rows that the calibrators have not seen. Coloured: better "
-        f"or worse than uncalibrated beyond chance ({100 * comparison.level:g} %). "
+        f"or worse than uncalibrated beyond chance ({format_level(comparison.level)}). "
         f"{comparison.sources()}"
     ).rstrip()
     note = f'<div style="opacity:0.7">{escape(told)}</div>'
@@ -96,7 +90,7 @@ def html_of_comparison(comparison: Any) -> str:
 
 
 def _cell(row: Any) -> str:
-    text = f"{row.value:.4f}"
+    text = format_measure(row.value)
     low, high = row.difference_low, row.difference_high
     if low is None or high is None or low <= 0 <= high:
         return text

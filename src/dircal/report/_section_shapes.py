@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dircal.report._numbers import percent, short
+from dircal._numerals import format_number, format_percent
 from dircal.report._savings import CoverageCurve, SavingsSummary
 from dircal.report._shift import FindingSummary
 
@@ -83,9 +83,9 @@ def coverage_chart(savings: SavingsSummary) -> CoverageChart:
         return DrawnCurve(one.name, path, stop)
 
     levels = [low + i * step for i in range(round((high - low) / step) + 1)]
-    words = [percent(one, 0 if step >= 0.01 else 1) for one in levels]
+    words = [format_percent(one, 0 if step >= 0.01 else 1) for one in levels]
     if savings.ask is not None:
-        words = [short(round(one, 10)).rstrip("0").rstrip(".") or "0" for one in levels]
+        words = [format_number(round(one, 10)).rstrip("0").rstrip(".") or "0" for one in levels]
     return CoverageChart(
         frame.width,
         frame.height,
@@ -95,7 +95,7 @@ def coverage_chart(savings: SavingsSummary) -> CoverageChart:
         frame.bottom,
         tuple(drawn(one) for one in savings.curves),
         tuple((y(one), word) for one, word in zip(levels, words, strict=True)),
-        tuple((x(share), percent(share, 0)) for share in (0.0, 0.5, 1.0)),
+        tuple((x(share), format_percent(share, 0)) for share in (0.0, 0.5, 1.0)),
         None if savings.ask is None else y(savings.ask),
     )
 

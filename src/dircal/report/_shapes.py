@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from dircal._numerals import format_count
 from dircal.plots import fade
-from dircal.report._numbers import count
 from dircal.report._summary import Bin, Diagram
 
 __all__ = ["FRAME", "Bar", "Frame", "bars", "level_of", "mini_paths"]
@@ -119,8 +119,8 @@ def _words(one: Bin) -> str:
     if one.low is not None and one.high is not None:
         by_chance = f"; by chance {one.low:.3f} to {one.high:.3f}"
     return (
-        f"{one.lower:.2f} to {one.upper:.2f}, {count(one.count)} {rows}: said {one.predicted:.3f}, "
-        f"observed {one.observed:.3f}{by_chance}"
+        f"{one.lower:.2f} to {one.upper:.2f}, {format_count(one.count)} {rows}: "
+        f"said {one.predicted:.3f}, observed {one.observed:.3f}{by_chance}"
     )
 
 

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from dircal._core.data.simplex import TINY
 from dircal._core.stats.score import adjust_holm
+from dircal._numerals import format_pvalue
 from dircal._typing import FloatArray, IntArray, LabelArray
 
 __all__ = ["Finding", "LabelledProba", "find_changes"]
@@ -16,8 +17,8 @@ __all__ = ["Finding", "LabelledProba", "find_changes"]
 Aspect = Literal["frequency", "sharpness", "estimate", "confusion"]
 # A pair needs so many rows to be looked at: fewer are an anecdote.
 _ROWS_OF_A_PAIR = 5.0
-# Smaller p-values say nothing more: normal tails are no longer those of the data.
-_SMALLEST_TOLD = 1e-6
+# Smaller p-values than one in so many show nothing more: normal tails are not those of the data.
+_LEAST_IS_ONE_IN = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class Finding:
 
     def sentence(self) -> str:
         """In words."""
-        least = _SMALLEST_TOLD
-        chance = f"p = {self.adjusted:.2g}" if self.adjusted >= least else f"p < {least:g}"
+        chance = format_pvalue(self.adjusted, _LEAST_IS_ONE_IN, "p")
         if self.aspect == "frequency":
             what = "more" if self.new > self.old else "less"
             return (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dircal._numerals import format_interval, format_pvalue
 from dircal.cli._options import (
     COSTS_HELP,
     FILE,
@@ -133,7 +134,7 @@ def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, An
     honest = "as foretold" if paid.pvalue >= 1.0 - paid.level else "not as foretold"
     lines.append(
         f"They have cost {_interval(paid.mean, paid.low, paid.high)} a row, {honest} (p-value "
-        f"{paid.pvalue:.2g})."
+        f"{format_pvalue(paid.pvalue)})."
     )
     if rows.before is not None:
         saved = savings(y, rows.before, proba, costs, classes=classes)
@@ -150,7 +151,7 @@ def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, An
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.4g} (95 %: {low:.4g} to {high:.4g})"
+    return f"{value:.4g} ({format_interval(low, high)})"
 
 
 def _write(path: Path, decisions: Any) -> None:
