@@ -1,6 +1,5 @@
 """``dircal compare``: several calibrators on the same folds."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -64,9 +63,8 @@ def command(
             random_state=seed,
         )
     if as_json:
-        lines = [asdict(row) for row in found]
         told = {"level": found.level, "scored": found.n_scored}
-        print_json({"predictions": source.shown, **told, "rows": lines})
+        print_json({"predictions": source.shown, **told, "rows": list(found)})
     else:
         _show(found)
 

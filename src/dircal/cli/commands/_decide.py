@@ -125,12 +125,12 @@ def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, An
 
     proba, y, classes = rows.proba, rows.y, rows.classes
     told = expected_cost(proba, costs, classes=classes)
-    document: dict[str, Any] = {"expected_cost": vars(told)}
+    document: dict[str, Any] = {"expected_cost": told}
     lines = [f"Expected cost {_interval(told.mean, told.low, told.high)} a row."]
     if y is None:
         return document, lines
     paid = realised_cost(y, proba, costs, classes=classes)
-    document["realised_cost"] = vars(paid)
+    document["realised_cost"] = paid
     honest = "as foretold" if paid.pvalue >= 1.0 - paid.level else "not as foretold"
     lines.append(
         f"They have cost {_interval(paid.mean, paid.low, paid.high)} a row, {honest} (p-value "
@@ -138,14 +138,14 @@ def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, An
     )
     if rows.before is not None:
         saved = savings(y, rows.before, proba, costs, classes=classes)
-        document["savings"] = vars(saved)
+        document["savings"] = saved
         lines.append(
             f"Without the map they would have cost {saved.before:.4g}: it saves "
             f"{_interval(saved.saved, saved.low, saved.high)} a row."
         )
     if max_risk is not None:
         rule = rejection_rule(y, proba, max_risk=max_risk, classes=classes)
-        document["rejection_rule"] = vars(rule)
+        document["rejection_rule"] = rule
         lines.append(f"{str(rule).strip('<>').partition(': ')[2].capitalize()}.")
     return document, lines
 
