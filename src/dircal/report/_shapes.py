@@ -1,18 +1,17 @@
 """Where bars, brackets and cells lie: geometry for the page, without any markup."""
 
-import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dircal._numerals import format_count
-from dircal.plots import fade
+from dircal.plots import BarShapes
 from dircal.report._summary import Bin, Diagram
 
 __all__ = ["FRAME", "Bar", "Frame", "bars", "level_of", "mini_paths"]
 
 LEVELS = 8
 """Steps of colour in a heat map."""
-_NARROWEST = 3.0
-_GAP_SHARE = 0.3
 _MINI = 30.0
 
 
@@ -65,28 +64,38 @@ class Bar:
 
 def bars(diagram: Diagram) -> list[Bar]:
     """The bars of a diagram in `FRAME`."""
+    shapes = _shapes_of(diagram, FRAME.side)
+    return [_bar(one, *shape) for one, shape in zip(diagram.bins, shapes, strict=True)]
+
+
+def _shapes_of(diagram: Diagram, side: float) -> list[list[float]]:
+    """Left, width, middle, gap and half a bracket of each bin; its strength, and its count."""
     if not diagram.bins:
         return []
-    counts = [one.count for one in diagram.bins]
-    least = min(1.0, *counts)
-    top = math.log(max(*counts, 2.0 * least) / least)
-    filled = [math.log(one / least) / top for one in counts]
-    strengths = fade(counts).tolist()
-    return [_bar(*each) for each in zip(diagram.bins, filled, strengths, strict=True)]
+    lower, upper, count = np.array([(one.lower, one.upper, one.count) for one in diagram.bins]).T
+    shapes = BarShapes.of(lower, upper, count)
+    lengths = (shapes.left, shapes.width, shapes.middle, shapes.gap, shapes.half)
+    columns = [*(side * length for length in lengths), shapes.strength, shapes.count]
+    rows: list[list[float]] = np.column_stack(columns).tolist()
+    return rows
 
 
-def _bar(one: Bin, filled: float, strength: float) -> Bar:
+def _bar(
+    one: Bin,
+    left: float,
+    width: float,
+    middle: float,
+    gap: float,
+    half: float,
+    strength: float,
+    filled: float,
+) -> Bar:
     frame = FRAME
-    width = max(frame.side * (one.upper - one.lower), _NARROWEST)
-    x = frame.x(one.upper) - width
+    middle += frame.left
     y, said = frame.y(one.observed), frame.y(one.predicted)
-    middle = x + width / 2.0
-    # A single row is still seen.
-    tall = 3.0 + (frame.strip - 3.0) * filled
-    gap = _GAP_SHARE * width
-    caps, stem = _bracket(one, middle, 0.38 * width)
+    caps, stem = _bracket(one, middle, half)
     return Bar(
-        x=round(x, 1),
+        x=round(frame.left + left, 1),
         width=round(width, 1),
         y=y,
         height=round(frame.y(0.0) - y, 1),
@@ -97,8 +106,8 @@ def _bar(one: Bin, filled: float, strength: float) -> Bar:
         caps=caps,
         stem=stem,
         strength=round(strength, 2),
-        count_y=round(frame.strip_top + frame.strip - tall, 1),
-        count_height=round(tall, 1),
+        count_y=round(frame.strip_top + frame.strip * (1.0 - filled), 1),
+        count_height=round(frame.strip * filled, 1),
         words=_words(one),
     )
 
@@ -127,8 +136,7 @@ def _words(one: Bin) -> str:
 def mini_paths(diagram: Diagram) -> tuple[str, str]:
     """Bars and gaps of a diagram as two paths in a small square."""
     solid, gaps = [], []
-    for one in diagram.bins:
-        x, width = _MINI * one.lower, max(_MINI * (one.upper - one.lower), 1.0)
+    for one, (x, width, *_) in zip(diagram.bins, _shapes_of(diagram, _MINI), strict=True):
         y, said = (_MINI * (1.0 - share) for share in (one.observed, one.predicted))
         solid.append(_box(x, y, width, _MINI - y))
         gaps.append(_box(x, min(y, said), width, abs(said - y)))
