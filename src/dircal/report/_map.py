@@ -9,7 +9,8 @@ import numpy as np
 from dircal._numerals import format_percent
 from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
-from dircal.maps import Explanation, UniformMixture, WithCurves
+from dircal.explain import Explanation
+from dircal.maps import UniformMixture, WithCurves
 from dircal.plots import canonical_of
 from dircal.report._summary import MapSummary
 from dircal.selection import AutoCalibrator
