@@ -18,6 +18,7 @@ from dircal.inference import (
     ConfidenceInterval,
     EquivalenceTest,
     PairedComparison,
+    tell_sources,
 )
 from dircal.metrics import corp_reliability, loss_decomposition
 
@@ -97,3 +98,16 @@ def test_results_of_measures_are_tables(rows):
     assert texts_of(curves).count(f"{curves.score[0]:.4g}") >= 1
     confidence = corp_reliability(rows.y, rows.proba)
     assert "confidence" in texts_of(confidence)
+
+
+def test_nothing_is_said_where_all_is_drawn():
+    assert tell_sources(10, []) == ""
+    assert tell_sources(10, [("the score test", "draws")]) == ""
+
+
+def test_each_is_told_once_with_its_source():
+    found = [("b", "draws"), ("a", "moments"), ("a", "moments"), ("c", "multipliers")]
+    assert tell_sources(200_000, found) == (
+        "With 200,000 rows these come from moments of sums over rows: a; "
+        "from rows with random signs: c; from draws: b."
+    )

@@ -27,11 +27,11 @@ from dircal._numerals import format_interval
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source, source_of
+from dircal.inference._draws import watcher_of
 from dircal.inference._null_by_signs import null_by_signs
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
-from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
     Binning,

@@ -12,8 +12,7 @@ from dircal._numerals import format_level, format_measure, format_measure_range,
 from dircal._typing import FloatArray
 from dircal.inference._calibrators import UNCALIBRATED
 from dircal.inference._drawn_sums import Source
-from dircal.inference._show import html_of_comparison
-from dircal.inference._sources import tell_sources
+from dircal.inference._show import html_of_comparison, tell_sources
 
 __all__ = [
     "WITHOUT_BIAS",

@@ -1,5 +1,6 @@
-"""Results of tests and comparisons for a notebook."""
+"""Results of tests and comparisons in words and for a notebook."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from dircal._html import card, facts, histogram, mark, table
 from dircal._numerals import format_interval, format_level, format_measure, format_pvalue
 from dircal._typing import FloatArray
+from dircal.inference._drawn_sums import Source
 from dircal.metrics import RECORDS
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "html_of_score_test",
     "show_chance",
     "show_source",
+    "tell_sources",
 ]
 
 _BARS = 24
@@ -106,3 +109,22 @@ def _among(sample: FloatArray, test: Any) -> str:
     counts, _ = np.histogram(sample, _BARS, (low, high))
     place = (test.statistic - low) / (high - low)
     return histogram(counts.tolist(), place, "The statistic among those of a calibrated model")
+
+
+# In the order in which they are told.
+_TOLD: dict[Source, str] = {
+    "moments": "from moments of sums over rows",
+    "multipliers": "from rows with random signs",
+    "draws": "from draws",
+}
+
+
+def tell_sources(n_rows: int, found: Iterable[tuple[str, Source]], what: str = "these") -> str:
+    """A sentence about numbers, each with its source; empty where all are drawn."""
+    by_source: dict[Source, dict[str, None]] = {source: {} for source in _TOLD}
+    for name, source in found:
+        by_source[source][name] = None
+    if not by_source["moments"] and not by_source["multipliers"]:
+        return ""
+    told = [f"{_TOLD[one]}: {', '.join(names)}" for one, names in by_source.items() if names]
+    return f"With {n_rows:,} rows {what} come {'; '.join(told)}."

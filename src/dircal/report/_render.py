@@ -12,7 +12,7 @@ from dircal.metrics import RECORDS, Measure
 from dircal.report import _shapes
 from dircal.report._checks import ALARM
 from dircal.report._matrices import show_change, show_map
-from dircal.report._section_shapes import coverage_chart, dumbbells
+from dircal.report._shapes import coverage_chart, dumbbells
 from dircal.report._summary import Diagram, Summary
 
 if TYPE_CHECKING:
