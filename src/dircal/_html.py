@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["BAD", "GOOD", "card", "facts", "histogram", "map_picture", "mark", "table"]
+__all__ = ["BAD", "GOOD", "card", "facts", "framed", "histogram", "map_picture", "mark", "table"]
 
 GOOD = "#00875f"
 """Of words on what is better: the green of pages and pictures, dark enough to be read."""
@@ -11,6 +11,7 @@ BAD = "#d55e00"
 """Of what is worse."""
 _BLUE = "#0072b2"
 _SIDE = 120.0
+_PAGE_HEIGHT = 820
 _CELL = "padding:2px 12px 2px 0;text-align:left;vertical-align:top;white-space:nowrap"
 
 
@@ -27,33 +28,39 @@ def card(title: str, *parts: str, picture: str = "") -> str:
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, one below the other; values are HTML already."""
-    rows = "".join(
-        f'<tr><td style="{_CELL};opacity:0.7">{escape(name)}</td>'
-        f'<td style="{_CELL};white-space:normal">{value}</td></tr>'
-        for name, value in pairs
-    )
-    return f'<table style="border:0;margin:0;font-size:inherit"><tbody>{rows}</tbody></table>'
+    rows = ((f'<span style="opacity:0.7">{escape(name)}</span>', value) for name, value in pairs)
+    return _table("", rows, [_CELL, f"{_CELL};white-space:normal"])
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table whose first column names its rows; cells are HTML already."""
     right = _CELL.replace("text-align:left", "text-align:right")
     styles = [_CELL, *[right] * (len(heads) - 1)]
-    top = "".join(
-        f'<th style="{style};white-space:normal;opacity:0.7">{escape(head)}</th>'
-        for style, head in zip(styles, heads, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{style}">{cell}</td>' for style, cell in zip(styles, row, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
+    above = [f"{style};white-space:normal;opacity:0.7" for style in styles]
+    head = _row("th", map(escape, heads), above)
+    return _table(f"<thead>{head}</thead>", rows, styles)
+
+
+def _table(head: str, rows: Iterable[Sequence[str]], styles: Sequence[str]) -> str:
+    body = "".join(_row("td", row, styles) for row in rows)
     return (
         '<table style="border:0;margin:4px 0;font-size:inherit;font-variant-numeric:tabular-nums">'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        f"{head}<tbody>{body}</tbody></table>"
+    )
+
+
+def _row(tag: str, cells: Iterable[str], styles: Sequence[str]) -> str:
+    pairs = zip(cells, styles, strict=True)
+    inside = "".join(f'<{tag} style="{style}">{cell}</{tag}>' for cell, style in pairs)
+    return f"<tr>{inside}</tr>"
+
+
+def framed(title: str, page: str) -> str:
+    """A whole page inside of a notebook, whose styles and scripts stay in it."""
+    return (
+        f'<iframe class="dircal" title="{escape(title)}" sandbox="allow-scripts" '
+        f'srcdoc="{escape(page)}" style="width:100%;height:{_PAGE_HEIGHT}px;'
+        'border:1px solid #8a939b;border-radius:6px"></iframe>'
     )
 
 

@@ -1,11 +1,13 @@
-"""Strict JSON: each key once, not nested without end, and one kind of error."""
+"""Strict JSON: each key once, not nested without end, one kind of error, and plain values."""
 
 import json
+import math
 from collections import Counter
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-__all__ = ["JSONError", "parse_json"]
+__all__ = ["JSONError", "parse_json", "to_plain"]
 
 # Ten times what the files and answers need that dircal reads. Beyond about 900 levels Python cannot
 # print or walk through a value that its parser may still have read.
@@ -81,3 +83,30 @@ def _children(node: Any) -> list[tuple[str, Any]]:
     """Dicts and lists inside a dict or a list, with their keys."""
     items = node.items() if isinstance(node, dict) else enumerate(node)
     return [(str(key), child) for key, child in items if isinstance(child, dict | list)]
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value made of what JSON has: dataclasses as dicts, null for NaN and infinity."""
+    # The command line parses options before it loads NumPy.
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        value = list(value) if value.dtype.kind in "mM" else value.tolist()
+    elif isinstance(value, np.generic) and value.dtype.kind not in "mM":
+        value = value.item()
+    if is_dataclass(value):
+        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, dict):
+        return {_key(key): to_plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, bytes):
+        return value.decode("latin1")
+    # Labels may be dates and the like.
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else str(to_plain(key))

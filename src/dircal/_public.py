@@ -17,11 +17,11 @@ from dircal import (
 )
 from dircal._version import __version__
 from dircal.calibrators import *  # noqa: F403
+from dircal.explain import Explanation
 from dircal.inference import *  # noqa: F403
 from dircal.io import load, save
 from dircal.maps import (
     CanonicalParameters,
-    Explanation,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,

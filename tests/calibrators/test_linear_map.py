@@ -20,7 +20,7 @@ from dircal import (
 )
 from dircal._core.data.array_source import ArraySource
 from dircal.exceptions import ConvergenceWarning
-from dircal.maps import _record
+from dircal.explain import _record
 
 
 @pytest.mark.parametrize(

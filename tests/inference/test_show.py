@@ -18,8 +18,8 @@ from dircal.inference import (
     ConfidenceInterval,
     EquivalenceTest,
     PairedComparison,
+    tell_sources,
 )
-from dircal.inference._show import show_pvalue
 from dircal.metrics import corp_reliability, loss_decomposition
 
 
@@ -62,13 +62,6 @@ def test_a_notebook_is_told_what_comes_from_moments(make_problem):
     assert "from draws" not in repr(drawn) + texts_of(drawn)
 
 
-def test_a_pvalue_at_the_floor_of_its_draws_is_at_most_that():
-    assert show_pvalue(0.0, 1000) == "≤ 0.001"
-    assert show_pvalue(1 / 1001, 1000) == show_pvalue(1 / 1000, 1000) == "≤ 0.001"
-    assert show_pvalue(0.002, 1000) == "0.002"
-    assert show_pvalue(0.25, 1000) == "0.25"
-
-
 def test_a_comparison_is_a_table_of_calibrators(rows):
     found = compare(
         {"<b>warm": TemperatureScaling(), "full": DirichletCalibrator()},
@@ -105,3 +98,16 @@ def test_results_of_measures_are_tables(rows):
     assert texts_of(curves).count(f"{curves.score[0]:.4g}") >= 1
     confidence = corp_reliability(rows.y, rows.proba)
     assert "confidence" in texts_of(confidence)
+
+
+def test_nothing_is_said_where_all_is_drawn():
+    assert tell_sources(10, []) == ""
+    assert tell_sources(10, [("the score test", "draws")]) == ""
+
+
+def test_each_is_told_once_with_its_source():
+    found = [("b", "draws"), ("a", "moments"), ("a", "moments"), ("c", "multipliers")]
+    assert tell_sources(200_000, found) == (
+        "With 200,000 rows these come from moments of sums over rows: a; "
+        "from rows with random signs: c; from draws: b."
+    )

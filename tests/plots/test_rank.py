@@ -63,7 +63,7 @@ def test_ranks_from_elsewhere_and_the_other_side(losses):
     assert taken.to_frame() == whole.to_frame()
     assert taken.plot().ax_.get_title() == "40 datasets"
     told = RankDisplay.from_ranks(ranks, 40, pvalue=1.25e-9).plot()
-    assert told.ax_.get_title() == "Friedman p = 1.25e-09, 40 datasets"
+    assert told.ax_.get_title() == "Friedman p = 1.3e-09, 40 datasets"
 
 
 @pytest.mark.parametrize("m", [2, 7, 11, 25])

@@ -7,7 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
-from dircal.maps import Explanation, Normalise, Softmax, explain_nothing
+from dircal.explain import Explanation, explain_nothing
+from dircal.maps import Normalise, Softmax
 from dircal.tables import AbstractLabelledRows
 
 __all__ = ["IdentityCalibrator"]

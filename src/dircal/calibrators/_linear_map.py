@@ -13,14 +13,19 @@ from dircal._core.optim.newton import Iteration, Solution, Status
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators._base import FitWarning, rows_of
 from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal.explain import (
+    Explanation,
+    FitRecord,
+    FittingRows,
+    complete_record,
+    explain_rows,
+    start_record,
+)
 from dircal.maps import (
     AbstractLinearStep,
     AbstractStep,
     CalibrationMap,
     CanonicalParameters,
-    Explanation,
-    FitRecord,
-    FittingRows,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,
@@ -30,9 +35,6 @@ from dircal.maps import (
     Normalise,
     Softmax,
     UniformMixture,
-    complete_record,
-    explain_rows,
-    start_record,
 )
 from dircal.tables import AbstractLabelledRows
 

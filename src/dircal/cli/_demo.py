@@ -26,11 +26,11 @@ from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import DircalWarning
 from dircal.metrics import Table, measures_in
 
-__all__ = ["DATASET", "ClassifierResult", "run_classifiers"]
+__all__ = ["DATASET", "N_RESAMPLES", "ClassifierResult", "run_classifiers"]
 
 DATASET = "handwritten digits (1797 images of 8 x 8 pixels, 10 classes)"
 # Enough draws to tell a p-value of 0.05 from one of 0.03.
-_RESAMPLES = 2_000
+N_RESAMPLES = 2_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _calibrate(
             y,
             cv=[split],
             measures=[record.function for record in measures_in(Table.DEMONSTRATION)],
-            n_resamples=_RESAMPLES,
+            n_resamples=N_RESAMPLES,
             random_state=0,
         )
         dirichlet = maps["DirichletCalibrator"].fit(proba[fitting], y[fitting])
@@ -108,7 +108,7 @@ def _pvalues(y_true: LabelArray, y_prob: FloatArray) -> tuple[float, float]:
     """Of the tests that the confidence and that the classes are calibrated."""
     confidence, classwise = (
         calibration_test(
-            y_true, y_prob, statistic=statistic, n_resamples=_RESAMPLES, random_state=0
+            y_true, y_prob, statistic=statistic, n_resamples=N_RESAMPLES, random_state=0
         ).pvalue
         for statistic in ("confidence_ece", "classwise_ece")
     )

@@ -8,8 +8,9 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, Report, TemperatureScaling
-from dircal.cli._demo import ClassifierResult
-from dircal.cli._output import output_file, show_chance
+from dircal._numerals import format_pvalue
+from dircal.cli._demo import N_RESAMPLES, ClassifierResult
+from dircal.cli._output import output_file
 from dircal.metrics import Table, measures_in
 
 __all__ = ["REPORT", "show_classifier", "show_introduction", "show_reading", "write_report"]
@@ -120,7 +121,7 @@ def _measures(result: ClassifierResult) -> TextTable:
         table.add_row(
             _shorter(name),
             *(format(value[one.name], one.number_format) for one in measures),
-            *(_chance(pvalue, good="large") for pvalue in pvalues),
+            *(_chance(pvalue, N_RESAMPLES, good="large") for pvalue in pvalues),
         )
     return table
 
@@ -138,7 +139,7 @@ def _intervals(result: ClassifierResult) -> TextTable:
             cells += [
                 Text(f"{row.difference:+.3f}", style=style),
                 ends,
-                *(_chance(one.pvalue, good="small") for one in (row, *others)),
+                *(_chance(one.pvalue, None, good="small") for one in (row, *others)),
             ]
         table.add_row(_shorter(name), *cells)
     return table
@@ -148,11 +149,12 @@ def _shorter(name: str) -> str:
     return name.removesuffix("Calibrator")
 
 
-def _chance(pvalue: float | None, good: str) -> Text:
+def _chance(pvalue: float | None, n_resamples: int | None, good: str) -> Text:
     if pvalue is None:
         return Text("")
     small = pvalue < _NOT_CALIBRATED
-    return Text(show_chance(pvalue), style="green" if small == (good == "small") else "red")
+    style = "green" if small == (good == "small") else "red"
+    return Text(format_pvalue(pvalue, n_resamples), style=style)
 
 
 def _sentences(result: ClassifierResult) -> list[str]:

@@ -31,7 +31,6 @@ __all__ = [
     "print_json",
     "print_lines",
     "print_table",
-    "show_chance",
 ]
 
 # Where nobody is watching, lines need not be cut to a screen.
@@ -171,7 +170,9 @@ def print_json(document: dict[str, Any], *, stderr: bool = False) -> None:
     """One JSON object; what is no number is null."""
     import json
 
-    plain = _plain(document)
+    from dircal._json import to_plain
+
+    plain = to_plain(document)
     text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
     text = OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
     stream = sys.stderr if stderr else sys.stdout
@@ -180,31 +181,6 @@ def print_json(document: dict[str, Any], *, stderr: bool = False) -> None:
     except UnicodeEncodeError:
         text = json.dumps(plain, indent=2, allow_nan=False)
     click.echo(text, err=stderr)
-
-
-def _plain(value: Any) -> Any:
-    import numpy as np
-
-    if isinstance(value, dict):
-        return {_key(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(list(value) if value.dtype.kind in "mM" else value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return str(value)
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if isinstance(value, bytes):
-        return value.decode("latin1")
-    # Labels may be dates and the like.
-    return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else str(_plain(key))
 
 
 def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
@@ -248,10 +224,3 @@ def make_console(**options: Any) -> Any:
             raise BrokenPipeError
 
     return PatientConsole(**options)
-
-
-def show_chance(pvalue: float | None) -> str:
-    """A p-value."""
-    if pvalue is None:
-        return ""
-    return f"{pvalue:.3f}" if pvalue >= 0.0005 else "<.001"

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from dircal._core.data.chunks import row_slices
 from dircal._core.model.structure import Diagonal, Full
+from dircal._numerals import format_interval
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.decide._actions import choose
@@ -52,7 +53,7 @@ class ExpectedCost:
     def __repr__(self) -> str:
         return (
             f"<ExpectedCost: {self.mean:.4g} a row on {self.n_samples:,} rows; "
-            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}>"
+            f"{format_interval(self.low, self.high, self.level)}>"
         )
 
 

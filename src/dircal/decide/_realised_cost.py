@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
@@ -53,7 +54,7 @@ class RealisedCost:
         verdict = "no evidence that they mislead" if honest else "the probabilities mislead"
         return (
             f"<RealisedCost: {self.mean:.4g} a row on {self.n_samples:,} rows, "
-            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}; foretold "
+            f"{format_interval(self.low, self.high, self.level)}; foretold "
             f"{self.predicted:.4g}, {verdict}>"
         )
 

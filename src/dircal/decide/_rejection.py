@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, binom
 
+from dircal._numerals import format_level
 from dircal._typing import ArrayLike, FloatArray
 from dircal.decide._rows import labelled_rows
 from dircal.tables import check_number, check_probabilities, check_random_state, same_kind
@@ -71,12 +72,13 @@ class RejectionRule:
         if self.coverage == 0.0:
             return (
                 f"<RejectionRule: no prediction is kept; {self.n_tested:,} rows cannot show errors "
-                f"of at most {100 * self.max_risk:g} % with a certainty of {100 * self.level:g} %>"
+                f"of at most {format_level(self.max_risk)} with a certainty of "
+                f"{format_level(self.level)}>"
             )
         return (
             f"<RejectionRule: keep confidence >= {self.threshold:.4g}, {100 * self.coverage:.1f} % "
-            f"of the rows; errors at most {100 * self.max_risk:g} % with a certainty of "
-            f"{100 * self.level:g} % (seen {100 * self.risk:.2f} %)>"
+            f"of the rows; errors at most {format_level(self.max_risk)} with a certainty of "
+            f"{format_level(self.level)} (seen {100 * self.risk:.2f} %)>"
         )
 
 

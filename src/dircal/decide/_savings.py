@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
@@ -52,7 +53,7 @@ class Savings:
         verdict = "" if sure else ", which may be chance"
         return (
             f"<Savings: {self.saved:.4g} a row ({self.before:.4g} before, {self.after:.4g} after), "
-            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}{verdict}; "
+            f"{format_interval(self.low, self.high, self.level)}{verdict}; "
             f"{100 * self.changed:.1f} % of {self.n_samples:,} actions change>"
         )
 

@@ -66,12 +66,12 @@ def check_fitted(calibrator: Any) -> Fitted:
         name if name.isidentifier() else "calibrator",
         calibrator.map_,
         calibrator.input_scale,
-        _plain(columns),
-        _plain(calibrator.classes_),
+        _plain_labels(columns),
+        _plain_labels(calibrator.classes_),
     )
 
 
-def _plain(labels: LabelArray) -> list[Any]:
+def _plain_labels(labels: LabelArray) -> list[Any]:
     if labels.dtype.kind in "mM":
         # As texts with their unit; as Python's own some would be bare numbers.
         return [str(label) for label in labels]

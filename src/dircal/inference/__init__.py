@@ -25,20 +25,18 @@ from dircal.inference._comparison import WITHOUT_BIAS as WITHOUT_BIAS
 from dircal.inference._comparison import Comparison, ComparisonRow
 from dircal.inference._comparison import columns_of as columns_of
 from dircal.inference._comparison import show_corrected as show_corrected
-from dircal.inference._comparison import show_number as show_number
-from dircal.inference._comparison import show_range as show_range
 from dircal.inference._confidence_interval import ConfidenceInterval, confidence_interval
 from dircal.inference._drawn_sums import Source as Source
 from dircal.inference._effective_annotators import effective_annotators
 from dircal.inference._equivalence_test import EquivalenceTest, equivalence_test
 from dircal.inference._evaluate import Evaluation, evaluate
+from dircal.inference._evaluate import Findings as Findings
+from dircal.inference._evaluate import find_all as find_all
 from dircal.inference._evaluation_split import AbstractEvaluationSplit as AbstractEvaluationSplit
 from dircal.inference._evaluation_split import ArraySplit as ArraySplit
 from dircal.inference._evaluation_split import CrossFitted as CrossFitted
 from dircal.inference._evaluation_split import PartitionedSplit as PartitionedSplit
 from dircal.inference._evaluation_split import make_evaluation_split as make_evaluation_split
-from dircal.inference._findings import Findings as Findings
-from dircal.inference._findings import find_all as find_all
 from dircal.inference._paired_comparison import PairedComparison, paired_comparison
 from dircal.inference._ranking import (
     FriedmanTest,
@@ -49,7 +47,7 @@ from dircal.inference._ranking import (
 )
 from dircal.inference._score_test import ScoreTest, score_test
 from dircal.inference._score_test import score_test_of as score_test_of
-from dircal.inference._sources import tell_sources as tell_sources
+from dircal.inference._show import tell_sources as tell_sources
 from dircal.inference._table_fit import TableFit as TableFit
 from dircal.inference._table_fit import fit_table as fit_table
 

@@ -23,14 +23,15 @@ from dircal._core.stats.null_resampling import (
     null_confidence_ece,
 )
 from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
+from dircal._numerals import format_interval
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source, source_of
+from dircal.inference._draws import watcher_of
 from dircal.inference._null_by_signs import null_by_signs
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
-from dircal.inference._watching import watcher_of
 from dircal.metrics import (
     AbstractRows,
     Binning,
@@ -87,7 +88,7 @@ class CalibrationTest(AbstractResult):
         verdict = "not calibrated" if self.pvalue < 0.05 else "no evidence of miscalibration"
         return (
             f"<CalibrationTest: {self.measure} {self.statistic:.4g} on {self.n_samples:,} rows; a "
-            f"calibrated model would have about {expected:.4g} (95 %: {low:.4g} to {high:.4g}); "
+            f"calibrated model would have about {expected:.4g} ({format_interval(low, high)}); "
             f"p-value {show_chance(self)}, {verdict}>"
         )
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._frames import to_frame
+from dircal._numerals import format_level, format_measure, format_measure_range, format_pvalue
 from dircal._typing import FloatArray
 from dircal.inference._calibrators import UNCALIBRATED
 from dircal.inference._drawn_sums import Source
-from dircal.inference._show import html_of_comparison
-from dircal.inference._sources import tell_sources
+from dircal.inference._show import html_of_comparison, tell_sources
 
 __all__ = [
     "WITHOUT_BIAS",
@@ -20,8 +20,6 @@ __all__ = [
     "ComparisonRow",
     "columns_of",
     "show_corrected",
-    "show_number",
-    "show_range",
 ]
 
 WITHOUT_BIAS = "without bias"
@@ -129,7 +127,7 @@ class Comparison:
     def __repr__(self) -> str:
         width = max(len(row.calibrator) for row in self.table)
         longest = max(len(row.measure) for row in self.table)
-        percent = f"{100 * self.level:g} %"
+        percent = format_level(self.level)
         # Chance makes calibration errors too large; intervals are of what is left without it.
         extra = any(row.is_corrected for row in self.table)
         head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  "
@@ -137,12 +135,12 @@ class Comparison:
         lines = [head + f"{'change':>9}  p-value"]
         for row in self.table:
             line = f"{row.calibrator:{width}}  {row.measure:{longest}}  "
-            line += f"{show_number(row.value):>8}  "
+            line += f"{format_measure(row.value):>8}  "
             line += f"{show_corrected(row):>{len(WITHOUT_BIAS)}}  " if extra else ""
-            line += f"{show_range(row.low, row.high):>18}"
+            line += f"{format_measure_range(row.low, row.high):>18}"
             if row.calibrator != UNCALIBRATED:
-                chance = "" if row.pvalue is None else f"{row.pvalue:.2g}"
-                line += f"  {show_number(row.difference):>9}  {chance}"
+                chance = "" if row.pvalue is None else format_pvalue(row.pvalue)
+                line += f"  {format_measure(row.difference):>9}  {chance}"
             lines.append(line.rstrip())
         return "\n".join([*lines, *filter(None, [self.sources()])])
 
@@ -157,16 +155,6 @@ def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(names, values, strict=True)}
 
 
-def show_number(value: float) -> str:
-    """A number in few characters, however small."""
-    return f"{value:.4f}" if abs(value) >= 0.0005 or value == 0.0 else f"{value:.0e}"
-
-
 def show_corrected(row: ComparisonRow) -> str:
     """The value that the interval is one of; nothing where it is the measured one."""
-    return show_number(row.corrected) if row.is_corrected and row.corrected is not None else ""
-
-
-def show_range(low: float | None, high: float | None) -> str:
-    """An interval; nothing where there is none."""
-    return "" if low is None or high is None else f"{show_number(low)} to {show_number(high)}"
+    return format_measure(row.corrected) if row.is_corrected and row.corrected is not None else ""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import (
     ChosenMeasure,
@@ -57,20 +58,20 @@ class ConfidenceInterval(AbstractResult):
     source: Source = "draws"
 
     def __repr__(self) -> str:
-        estimate, corrected = f"{self.estimate:.3g}", f"{self.corrected:.3g}"
+        estimate, corrected = f"{self.estimate:.4g}", f"{self.corrected:.4g}"
         # The interval is one of the value without bias, and is told beside it.
         unbiased = "" if estimate == corrected else f"without bias {corrected}, "
         told = show_source(self.source, ", ")
         return (
             f"<ConfidenceInterval: {self.measure} {estimate} on {self.n_samples:,} rows; {unbiased}"
-            f"{100 * self.level:g} %: {self.low:.3g} to {self.high:.3g}{told}>"
+            f"{format_interval(self.low, self.high, self.level)}{told}>"
         )
 
     def _repr_html_(self) -> str:
         told = show_source(self.source, ", ")
         return html_of_result(
             "Confidence interval",
-            f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}{told}",
+            f"{format_interval(self.low, self.high, self.level)}{told}",
             None,
             estimate=f"{self.measure} {self.estimate:.4g} on {self.n_samples:,} rows",
             without_bias=f"{self.corrected:.4g}",
@@ -174,7 +175,7 @@ def confidence_interval(
     >>> world = GenerativeParameters([[1.2, 0.6], [0.5, 1.5]], [0.3, 0.7])
     >>> q, y = world.sample(1000, random_state=0)
     >>> confidence_interval(y, q, "log_loss", random_state=0)
-    <ConfidenceInterval: log_loss 0.44 on 1,000 rows; 95 %: 0.4... to 0.4...>
+    <ConfidenceInterval: log_loss 0.44... on 1,000 rows; 95 %: 0.4... to 0.4...>
     >>> confidence_interval(y, q, "confidence_ece", random_state=0)
     <ConfidenceInterval: confidence_ece 0.0... on 1,000 rows; without bias 0.0..., 95 %: ...>
     """

@@ -24,8 +24,7 @@ from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import FloatArray
 from dircal.inference._chosen_measure import ChosenMeasure
-from dircal.inference._draws import Draws, MeanDraws, draws_of_sums
-from dircal.inference._watching import watcher_of
+from dircal.inference._draws import Draws, MeanDraws, draws_of_sums, watcher_of
 from dircal.metrics import Block, IntervalRule, Predictions, Summed, fold_together
 
 __all__ = ["Drawn", "Source", "SummedMeasure", "moments_of_difference", "resample", "source_of"]

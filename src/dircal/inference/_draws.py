@@ -1,5 +1,6 @@
 """Measures of rows that were drawn again, and what they say about the true value."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,10 +14,12 @@ from dircal._core.stats.confidence import (
     Moments,
     StudentisedMean,
 )
+from dircal._core.stats.row_blocks import ignore
+from dircal._progress import Progress
 from dircal._typing import FloatArray
-from dircal.metrics import IntervalRule
+from dircal.metrics import IntervalRule, Predictions
 
-__all__ = ["Draws", "MeanDraws", "OtherDraws", "draws_of_sums"]
+__all__ = ["Draws", "MeanDraws", "OtherDraws", "draws_of_sums", "watcher_of"]
 
 
 class Draws(Protocol):
@@ -114,3 +117,9 @@ class OtherDraws:
         """Shifted so that the differences surround the difference."""
         both = OtherDraws(self.values - other.values, self.value - other.value)
         return [both.confidence()]
+
+
+def watcher_of(several: Sequence[Predictions], progress: Progress) -> Callable[[int], None]:
+    """What tells the ``progress``; nobody where the rows are folded in other processes."""
+    here = all(one.source.is_in_memory for one in several)
+    return progress.advance if here else ignore

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dircal._numerals import format_level, format_pvalue
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import draw_with_seed
@@ -57,8 +58,8 @@ class EquivalenceTest(AbstractResult):
         verdict = "below" if self.below else "not shown to be below"
         return (
             f"<EquivalenceTest: {self.measure} {self.estimate:.4g} on {self.n_samples:,} rows; at "
-            f"most {self.upper:.4g} with {100 * self.level:g} % confidence; {verdict} the margin "
-            f"{self.margin:.4g} (p-value {self.pvalue:.2g})>"
+            f"most {self.upper:.4g} with {format_level(self.level)} confidence; {verdict} the "
+            f"margin {self.margin:.4g} (p-value {format_pvalue(self.pvalue)})>"
         )
 
     def _repr_html_(self) -> str:
@@ -67,9 +68,9 @@ class EquivalenceTest(AbstractResult):
             "passes: below the margin" if self.below else "fails: not shown to be below the margin",
             self.below,
             estimate=f"{self.measure} {self.estimate:.4g} on {self.n_samples:,} rows",
-            at_most=f"{self.upper:.4g} with {100 * self.level:g} % confidence",
+            at_most=f"{self.upper:.4g} with {format_level(self.level)} confidence",
             margin=f"{self.margin:.4g}",
-            p_value=f"{self.pvalue:.2g}",
+            p_value=format_pvalue(self.pvalue),
         )
 
 

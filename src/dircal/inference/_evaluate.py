@@ -9,15 +9,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, InputScale, LabelArray
-from dircal.inference._calibration_test import CalibrationTest
-from dircal.inference._chosen_measure import check_drawing
-from dircal.inference._confidence_interval import ConfidenceInterval
+from dircal.inference._calibration_test import (
+    CalibrationTest,
+    classwise_test_of,
+    confidence_test_of,
+)
+from dircal.inference._chosen_measure import check_drawing, default_measures, measure_all
+from dircal.inference._confidence_interval import ConfidenceInterval, intervals_of
 from dircal.inference._evaluation_split import AbstractEvaluationSplit, make_evaluation_split
-from dircal.inference._findings import find_all
-from dircal.inference._score_test import ScoreTest
+from dircal.inference._score_test import ScoreTest, score_test_of
+from dircal.inference._show import tell_sources
 from dircal.inference._soft_rows import rows_once_each
-from dircal.inference._sources import tell_sources
-from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions
+from dircal.metrics import BinTable, ClassCurves, ConfidenceCurve, EqualWidth, Predictions, Table
 from dircal.selection import check_calibrator
 from dircal.tables import (
     MEASURING,
@@ -28,10 +31,63 @@ from dircal.tables import (
     pass_progress,
 )
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "Findings", "evaluate", "find_all"]
 
-# As in the measures themselves.
+# As in `calibration_test` and `score_test`.
 _BINS = EqualWidth(15)
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What `find_all` finds, each by the name of its measure or statistic.
+
+    Measures that have no interval have none here either; without draws there are no intervals and
+    no tests, and with soft labels no tests.
+    """
+
+    n_samples: int
+    measures: dict[str, float]
+    intervals: dict[str, ConfidenceInterval]
+    tests: dict[str, CalibrationTest]
+    score_test: ScoreTest | None
+
+
+def find_all(
+    predictions: Predictions, *, level: float, n_resamples: int | None, seed: int
+) -> Findings:
+    """Measure and test; each number is that of the function of its name with this seed.
+
+    Rows may be anywhere: all of it is sums over them. Nothing is drawn where ``n_resamples`` is
+    None.
+    """
+    measures = default_measures(Table.EVALUATION)
+    values = dict(
+        zip([one.name for one in measures], measure_all(measures, predictions), strict=True)
+    )
+    n = predictions.n_samples
+    if n_resamples is None:
+        return Findings(n, values, {}, {}, None)
+    sure = [one for one in measures if one.record.interval is not None]
+    rows_seed = int(np.random.default_rng(seed).integers(2**63))
+    intervals = intervals_of(sure, predictions, level, n_resamples, rows_seed)
+    by_name = {one.measure: one for one in intervals}
+    if predictions.has_soft_labels:
+        # The tests draw one label for each row.
+        return Findings(n, values, by_name, {}, None)
+    tests = [
+        test_of(predictions, _BINS, n_resamples, np.random.default_rng(seed))
+        for test_of in (confidence_test_of, classwise_test_of)
+    ]
+    return Findings(
+        n,
+        values,
+        by_name,
+        {one.measure: one for one in tests},
+        score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
+    )
+
+
 _SCORE_TEST = "score_test"
 
 
@@ -198,7 +254,7 @@ def evaluate(
     0.4149
     >>> result = evaluate(frame["y"], frame[["a", "b"]], n_resamples=100, random_state=0)
     >>> result.intervals["log_loss"]
-    <ConfidenceInterval: log_loss 0.415 on 3 rows; 95 %: ...>
+    <ConfidenceInterval: log_loss 0.414... on 3 rows; 95 %: ...>
     """
     check_option("input_scale", input_scale, ("probability", "logit"))
     is_weighted = sample_weight is not None

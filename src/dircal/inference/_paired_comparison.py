@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dircal._numerals import format_interval, format_pvalue
 from dircal._typing import ArrayLike
 from dircal.inference._chosen_measure import check_drawing, check_measure_with_interval
 from dircal.inference._resampling import difference_between
@@ -51,8 +52,8 @@ class PairedComparison(AbstractResult):
         verdict = which if self.pvalue < 1.0 - self.level else "no evidence of a difference"
         return (
             f"<PairedComparison: {self.measure} of a less that of b {self.difference:.4g} on "
-            f"{self.n_samples:,} rows; {100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}; "
-            f"p-value {self.pvalue:.2g}, {verdict}>"
+            f"{self.n_samples:,} rows; {format_interval(self.low, self.high, self.level)}; "
+            f"p-value {format_pvalue(self.pvalue)}, {verdict}>"
         )
 
     def _repr_html_(self) -> str:
@@ -63,8 +64,8 @@ class PairedComparison(AbstractResult):
             words if found else "no evidence of a difference",
             None,
             difference=f"{self.measure} of a less that of b: {self.difference:.4g}",
-            interval=f"{100 * self.level:g} %: {self.low:.4g} to {self.high:.4g}",
-            p_value=f"{self.pvalue:.2g} on {self.n_samples:,} rows",
+            interval=format_interval(self.low, self.high, self.level),
+            p_value=f"{format_pvalue(self.pvalue)} on {self.n_samples:,} rows",
         )
 
 

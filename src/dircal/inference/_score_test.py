@@ -22,10 +22,10 @@ from dircal._progress import Progress
 from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
+from dircal.inference._draws import watcher_of
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_score_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
-from dircal.inference._watching import watcher_of
 from dircal.maps import CalibrationMap, LogProbability, Normalise
 from dircal.metrics import Block, Predictions, fold_together
 from dircal.tables import check_integer, check_number, check_random_state

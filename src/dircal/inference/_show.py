@@ -1,12 +1,15 @@
-"""Results of tests and comparisons for a notebook."""
+"""Results of tests and comparisons in words and for a notebook."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from dircal._html import card, facts, histogram, mark, table
+from dircal._numerals import format_interval, format_level, format_measure, format_pvalue
 from dircal._typing import FloatArray
+from dircal.inference._drawn_sums import Source
 from dircal.metrics import RECORDS
 
 __all__ = [
@@ -15,18 +18,12 @@ __all__ = [
     "html_of_result",
     "html_of_score_test",
     "show_chance",
-    "show_pvalue",
     "show_source",
+    "tell_sources",
 ]
 
 _BARS = 24
 _ALARM = 0.05
-
-
-def show_pvalue(pvalue: float, n_resamples: int) -> str:
-    """A p-value of draws, with its sign: at the least that they can tell, at most so much."""
-    least = 1.0 / n_resamples
-    return f"≤ {least:.2g}" if pvalue <= least else f"{pvalue:.2g}"
 
 
 def show_source(source: str, before: str = " ") -> str:
@@ -36,7 +33,7 @@ def show_source(source: str, before: str = " ") -> str:
 
 def show_chance(test: Any) -> str:
     """The p-value of a test, and where its draws come from."""
-    return show_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
+    return format_pvalue(test.pvalue, len(test.null_sample)) + show_source(test.source)
 
 
 def html_of_calibration_test(test: Any) -> str:
@@ -47,7 +44,7 @@ def html_of_calibration_test(test: Any) -> str:
     numbers = [
         ("result", mark(words, not failed)),
         (test.measure, f"{test.statistic:.4g} on {test.n_samples:,} rows"),
-        ("by chance", f"{test.null_sample.mean():.4g} (95 %: {low:.4g} to {high:.4g})"),
+        ("by chance", f"{test.null_sample.mean():.4g} ({format_interval(low, high)})"),
         ("p-value", show_chance(test)),
     ]
     return card("Calibration test", facts(numbers), picture=_among(test.null_sample, test))
@@ -88,7 +85,7 @@ def html_of_comparison(comparison: Any) -> str:
     )
     told = (
         f"Of {comparison.n_scored:,} rows that the calibrators have not seen. Coloured: better "
-        f"or worse than uncalibrated beyond chance ({100 * comparison.level:g} %). "
+        f"or worse than uncalibrated beyond chance ({format_level(comparison.level)}). "
         f"{comparison.sources()}"
     ).rstrip()
     note = f'<div style="opacity:0.7">{escape(told)}</div>'
@@ -96,7 +93,7 @@ def html_of_comparison(comparison: Any) -> str:
 
 
 def _cell(row: Any) -> str:
-    text = f"{row.value:.4f}"
+    text = format_measure(row.value)
     low, high = row.difference_low, row.difference_high
     if low is None or high is None or low <= 0 <= high:
         return text
@@ -112,3 +109,22 @@ def _among(sample: FloatArray, test: Any) -> str:
     counts, _ = np.histogram(sample, _BARS, (low, high))
     place = (test.statistic - low) / (high - low)
     return histogram(counts.tolist(), place, "The statistic among those of a calibrated model")
+
+
+# In the order in which they are told.
+_TOLD: dict[Source, str] = {
+    "moments": "from moments of sums over rows",
+    "multipliers": "from rows with random signs",
+    "draws": "from draws",
+}
+
+
+def tell_sources(n_rows: int, found: Iterable[tuple[str, Source]], what: str = "these") -> str:
+    """A sentence about numbers, each with its source; empty where all are drawn."""
+    by_source: dict[Source, dict[str, None]] = {source: {} for source in _TOLD}
+    for name, source in found:
+        by_source[source][name] = None
+    if not by_source["moments"] and not by_source["multipliers"]:
+        return ""
+    told = [f"{_TOLD[one]}: {', '.join(names)}" for one, names in by_source.items() if names]
+    return f"With {n_rows:,} rows {what} come {'; '.join(told)}."

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from dircal._core.stats.row_blocks import ignore
 from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator
-from dircal.inference._annotators import annotators_worth
+from dircal.inference._effective_annotators import annotators_worth
 from dircal.inference._evaluation_split import make_evaluation_split
 from dircal.metrics import RECORDS, Predictions
 from dircal.tables import (

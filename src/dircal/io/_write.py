@@ -110,7 +110,11 @@ def _dict_to_json(
 def _estimator_to_json(estimator: BaseEstimator, place: Place, left_out: tuple[type, ...]) -> Json:
     # As for a pickle: what an estimator puts off until it is asked for is done now.
     cls, state = type(estimator), estimator.__getstate__()
-    parameters = {name: _plain(state[name]) for name in parameter_types(cls)}
+    parameters = {name: state[name] for name in parameter_types(cls)}
+    for name, value in parameters.items():
+        # Labels may be in a pandas index or series.
+        if hasattr(value, "to_numpy"):
+            parameters[name] = value.to_numpy()
     # First of all: an object that cannot be written is a better reason than its type.
     written = _dict_to_json(parameters, place, left_out)
     fitted = None
@@ -129,8 +133,3 @@ def _estimator_to_json(estimator: BaseEstimator, place: Place, left_out: tuple[t
             for name, value in fitted.items()
         }
     return {"type": cls.__name__, "parameters": written, "fitted": content}
-
-
-def _plain(value: Any) -> Any:
-    """Labels in a pandas index or series as an array; anything else as it is."""
-    return value.to_numpy() if hasattr(value, "to_numpy") else value

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
+from dircal.explain import Explanation
 from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
 from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_texts
-from dircal.maps import CalibrationMap, Explanation, column_steps
+from dircal.maps import CalibrationMap, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
 from dircal.tables import (

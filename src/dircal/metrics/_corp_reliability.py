@@ -1,16 +1,17 @@
 """Reliability curves by isotonic regression, and what they say of the Brier score."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
+from dircal._html import card, table
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.metrics._curves import Over, check_over
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._show import html_of_corp
 
 __all__ = ["CorpReliability", "corp_reliability"]
 
@@ -49,19 +50,27 @@ class CorpReliability:
     uncertainty: FloatArray
 
     def __repr__(self) -> str:
-        names = ["confidence"] if self.labels is None else [repr(x) for x in self.labels.tolist()]
-        numbers = (self.score, self.miscalibration, self.discrimination, self.uncertainty)
+        rows = self._rows(repr)
         shown = [
             f"{name}: score {score:.4g} = MCB {mcb:.4g} - DSC {dsc:.4g} + UNC {unc:.4g}"
-            for name, (score, mcb, dsc, unc) in zip(
-                names[:6], np.transpose(numbers)[:6], strict=True
-            )
+            for name, (score, mcb, dsc, unc) in rows[:6]
         ]
-        more = [f"... {len(names) - 6} more"] if len(names) > 6 else []
+        more = [f"... {len(rows) - 6} more"] if len(rows) > 6 else []
         return f"<CorpReliability: {'; '.join(shown + more)}>"
 
     def _repr_html_(self) -> str:
-        return html_of_corp(self)
+        rows = (
+            [escape(name), *(f"{value:.4g}" for value in values)]
+            for name, values in self._rows(str)
+        )
+        heads = ["curve", "score", "miscalibration", "discrimination", "uncertainty"]
+        return card("Reliability by isotonic regression (CORP)", table(heads, rows))
+
+    def _rows(self, write: Callable[[Any], str]) -> list[tuple[str, list[float]]]:
+        """The name and the four numbers of each curve."""
+        names = ["confidence"] if self.labels is None else [write(x) for x in self.labels.tolist()]
+        numbers = (self.score, self.miscalibration, self.discrimination, self.uncertainty)
+        return list(zip(names, np.transpose(numbers).tolist(), strict=True))
 
 
 def corp_reliability(

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from dircal._core.data.losses import log_losses, squared_errors
 from dircal._core.stats.paired import standard_error
+from dircal._html import card, table
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import warn
 from dircal.metrics._blocks import Block
 from dircal.metrics._predictions import Predictions
-from dircal.metrics._show import html_of_decomposition
 from dircal.metrics._together import fold_together
 from dircal.selection import (
     check_calibrator,
@@ -64,7 +64,13 @@ class LossDecomposition:
         )
 
     def _repr_html_(self) -> str:
-        return html_of_decomposition(self)
+        rows = [
+            ["calibration", f"{self.calibration:.4g}", f"{self.standard_error:.2g}"],
+            ["refinement", f"{self.refinement:.4g}", ""],
+            ["total", f"{self.total:.4g}", ""],
+        ]
+        title = f"Decomposition of the {self.loss} on {self.n_samples:,} rows"
+        return card(title, table(["part", "value", "standard error"], rows))
 
 
 def loss_decomposition(

@@ -19,10 +19,10 @@ from dircal.plots._parameters import ParametersDisplay
 from dircal.plots._pass_rate import PassRateDisplay
 from dircal.plots._rank import RankDisplay
 from dircal.plots._reliability import ReliabilityDisplay
+from dircal.plots._reliability_curves import BarShapes as BarShapes
 from dircal.plots._reliability_curves import Curve as Curve
 from dircal.plots._reliability_curves import confidence_curve as confidence_curve
 from dircal.plots._reliability_curves import curves_of_classes as curves_of_classes
-from dircal.plots._reliability_curves import fade as fade
 from dircal.plots._score_box import ScoreBoxDisplay
 from dircal.plots._shift import ShiftDisplay
 from dircal.plots._style import house_style

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._frames import to_frame
+from dircal._numerals import format_pvalue
 from dircal._typing import ArrayLike
 from dircal.inference import CalibrationTest, Statistic, calibration_test
 from dircal.metrics import Binning, Strategy
@@ -209,12 +210,10 @@ class CalibrationTestDisplay(AbstractDisplay):
             self.line_ = panel.axvline(
                 test.statistic, color=GAP, linewidth=1.8, label=f"observed {test.statistic:.4f}"
             )
-            least = 1.0 / draws
-            chance = f"≤ {least:.2g}" if test.pvalue <= least else f"= {test.pvalue:.2g}"
             name = _NAMES.get(test.measure, test.measure)
             panel.set(xlabel=name, ylabel="draws")
             count_on(panel.yaxis)
-            panel.set_title(f"p {chance}, {test.n_samples:,} rows")
+            panel.set_title(f"{format_pvalue(test.pvalue, draws, 'p')}, {test.n_samples:,} rows")
             panel.set_ylim(0, max(columns["count"]) * 1.08)
             if ax is None:
                 panel.figure.legend(

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._frames import to_frame
+from dircal._numerals import format_count
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import Block, Predictions
 from dircal.plots._base import AbstractDisplay, make_frame
@@ -25,8 +26,6 @@ from dircal.plots._style import BAD, GOOD, house_style
 from dircal.tables import as_array
 
 __all__ = ["ConfusionChangeDisplay"]
-
-_MINUS = "\N{MINUS SIGN}"
 
 
 class ConfusionChangeDisplay(AbstractDisplay):
@@ -266,6 +265,4 @@ def _scale() -> Any:
 
 def _signed(value: float) -> str:
     """With its sign, and nothing for zero."""
-    if round(value, 6) == 0:
-        return ""
-    return f"{value:+.4g}".replace("-", _MINUS)
+    return "" if round(value, 6) == 0 else format_count(value, sign=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from dircal._frames import to_frame
+from dircal._numerals import format_pvalue
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference import critical_difference, friedman, rank_groups
 from dircal.plots._base import AbstractDisplay, make_frame
@@ -262,7 +263,7 @@ class RankDisplay(AbstractDisplay):
             self.names_ = self._draw_names(panel, texts, first_name, room)
             heading = f"{self.n_datasets:,} datasets"
             if self.pvalue is not None:
-                heading = f"Friedman p = {self.pvalue:.3g}, {heading}"
+                heading = f"Friedman {format_pvalue(self.pvalue, name='p')}, {heading}"
             panel.set_title(heading, loc="center")
         return self._keep([panel], ax)
 

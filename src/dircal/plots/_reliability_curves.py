@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from dircal._core.stats.bands import consistency_band
 from dircal._core.stats.chances import BinChance
-from dircal._typing import ArrayLike, FloatArray
+from dircal._typing import FloatArray
 from dircal.metrics import (
     AbstractRows,
     BinRule,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GAP_WIDTH",
+    "BarShapes",
     "Counts",
     "Curve",
     "check_level",
@@ -37,7 +38,6 @@ __all__ = [
     "curves_of_classes",
     "draw_curve",
     "draw_panels",
-    "fade",
     "legend_below",
 ]
 
@@ -51,6 +51,10 @@ _STRIP = 0.2
 _SPACE = 0.06
 # Opacity of a bar that holds next to none of the rows.
 _PALEST = 0.25
+# Half the width of a bracket, in widths of its bar.
+_BRACKET_HALF = 0.38
+# The part of the strip of counts that the fewest rows fill, so that they are still seen.
+_ONE_ROW = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +163,41 @@ def curves_frame(curves: Iterable[Curve], **also: list[str]) -> Frame:
     return {key: [value for part in parts for value in part[key]] for key in parts[0]}
 
 
-def fade(count: ArrayLike) -> FloatArray:
-    """How opaque the bars of bins with so many rows are: what rests on few rows is pale."""
-    rows = np.asarray(count, dtype=float)
-    faded: FloatArray = _PALEST + (1.0 - _PALEST) * np.sqrt(rows / rows.max())
-    return faded
+@dataclass(frozen=True, eq=False)
+class BarShapes:
+    """Places of the bars of m bins (m,), in units of the probability; each medium scales them.
+
+    A gap of width ``gap`` and a bracket that reaches ``half`` to both sides are centred on the
+    ``middle``. ``strength`` is the opacity, which is low for few rows, and ``count`` the part of
+    the strip of counts that is filled, on a logarithmic scale.
+    """
+
+    left: FloatArray
+    width: FloatArray
+    middle: FloatArray
+    gap: FloatArray
+    half: FloatArray
+    strength: FloatArray
+    count: FloatArray
+
+    @classmethod
+    def of(
+        cls, lower: FloatArray, upper: FloatArray, count: FloatArray, gap_width: float = GAP_WIDTH
+    ) -> Self:
+        """Compute the shapes of bins that hold rows."""
+        width = np.maximum(upper - lower, _NARROWEST)
+        strength = _PALEST + (1.0 - _PALEST) * np.sqrt(count / count.max())
+        least = min(1.0, count.min())
+        filled = np.log(count / least) / np.log(max(count.max(), 2.0 * least) / least)
+        return cls(
+            upper - width,
+            width,
+            upper - width / 2,
+            gap_width * width,
+            _BRACKET_HALF * width,
+            strength,
+            _ONE_ROW + (1.0 - _ONE_ROW) * filled,
+        )
 
 
 def draw_curve(
@@ -173,15 +207,15 @@ def draw_curve(
     check_option("counts", counts, ("below", "none"))
     check_number("gap_width", gap_width, above=0.0, below=1.0)
     used = curve.count > 0
-    upper = curve.edges[1:][used]
-    width = np.maximum(upper - curve.edges[:-1][used], _NARROWEST)
-    left, middle = upper - width, upper - width / 2
+    shapes = BarShapes.of(
+        curve.edges[:-1][used], curve.edges[1:][used], curve.count[used], gap_width
+    )
     height, said = curve.frequency[used], curve.mean_predicted[used]
     artists: dict[str, Any] = {}
     artists["bars_"] = ax.bar(
-        left,
+        shapes.left,
         height,
-        width,
+        shapes.width,
         align="edge",
         color=BAR,
         edgecolor=INK,
@@ -189,9 +223,9 @@ def draw_curve(
         label="observed",
     )
     artists["gaps_"] = ax.bar(
-        middle,
+        shapes.middle,
         said - height,
-        gap_width * width,
+        shapes.gap,
         height,
         color=GAP,
         alpha=0.9,
@@ -201,18 +235,18 @@ def draw_curve(
         zorder=2.5,
     )
     for opacity, bar, gap in zip(
-        fade(curve.count[used]).round(2), artists["bars_"], artists["gaps_"], strict=True
+        shapes.strength.round(2), artists["bars_"], artists["gaps_"], strict=True
     ):
         bar.set_alpha(opacity)
         gap.set_alpha(opacity)
-    artists["band_"] = _draw_band(ax, curve, middle, width)
+    artists["band_"] = _draw_band(ax, curve, shapes)
     (artists["diagonal_"],) = ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, zorder=2.2)
     artists["counts_"] = None
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     if counts == "below":
-        artists["counts_"] = _draw_counts(ax, left, width, curve.count[used])
+        artists["counts_"] = _draw_counts(ax, shapes, curve.count.max())
     return artists
 
 
@@ -236,14 +270,14 @@ def draw_panels(
     return {key: [artists[key] for artists in drawings] for key in drawings[0]}
 
 
-def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) -> Any:
+def _draw_band(ax: "Axes", curve: Curve, shapes: BarShapes) -> Any:
     """Brackets from the lower to the upper end of the band, one for each bin."""
     used = curve.count > 0
     low, high = curve.low[used], curve.high[used]
     if not np.isfinite(low).any():
         return None
-    half = 0.38 * width
-    left, right = middle - half, middle + half
+    middle = shapes.middle
+    left, right = middle - shapes.half, middle + shapes.half
     ends = [(left, low, right, low), (left, high, right, high), (middle, low, middle, high)]
     lines = [np.stack(four, axis=1).reshape(-1, 2, 2) for four in ends]
     from matplotlib.collections import LineCollection
@@ -261,18 +295,21 @@ def _draw_band(ax: "Axes", curve: Curve, middle: FloatArray, width: FloatArray) 
     return band
 
 
-def _draw_counts(ax: "Axes", left: FloatArray, width: FloatArray, count: FloatArray) -> Any:
+def _draw_counts(ax: "Axes", shapes: BarShapes, most: float) -> Any:
     """A strip under the bars with the rows of each bin, on a logarithmic scale.
 
     It lies in the same Axes, so that it keeps its place in every layout.
     """
-    least = min(1.0, count.min())
-    top = np.log(max(count.max(), 2.0 * least) / least)
-    # A single row is still seen.
-    height = 0.03 + (_STRIP - 0.03) * np.log(count / least) / top
     floor = -_STRIP - _SPACE
     bars = ax.bar(
-        left, height, width, floor, align="edge", color="#C9C9C9", edgecolor=GREY, linewidth=0.5
+        shapes.left,
+        _STRIP * shapes.count,
+        shapes.width,
+        floor,
+        align="edge",
+        color="#C9C9C9",
+        edgecolor=GREY,
+        linewidth=0.5,
     )
     ax.axhline(0.0, color=INK, linewidth=0.7)
     ax.axhspan(-_SPACE, 0.0, color="white", linewidth=0)
@@ -280,7 +317,7 @@ def _draw_counts(ax: "Axes", left: FloatArray, width: FloatArray, count: FloatAr
     ax.text(
         -0.03,
         floor,
-        f"rows\n≤{_compact(count.max())}",
+        f"rows\n≤{_compact(most)}",
         ha="right",
         va="bottom",
         fontsize=7.5,

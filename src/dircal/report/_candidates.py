@@ -51,7 +51,7 @@ class Candidate:
             told.set_params(classes=classes)
         for name, value in copy.get_params().items():
             if not hasattr(value, "get_params"):
-                copy.set_params(**{name: _plain(value)})
+                copy.set_params(**{name: _without_numpy(value)})
         # The repr of scikit-learn breaks lines for a terminal, and cuts what is long.
         return " ".join(copy.__repr__(N_CHAR_MAX=sys.maxsize).split())
 
@@ -141,14 +141,14 @@ def fit_on_all(chosen: Predicted, split: AbstractEvaluationSplit) -> AbstractCal
     return split.fit_on_all(chosen.candidate.calibrator, chosen.tried)
 
 
-def _plain(value: Any) -> Any:
+def _without_numpy(value: Any) -> Any:
     """Numbers and arrays of NumPy as those of Python, which can be written without an import."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):
-        return type(value)([_plain(one) for one in value])
+        return type(value)([_without_numpy(one) for one in value])
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _without_numpy(one) for key, one in value.items()}
     return value
 
 

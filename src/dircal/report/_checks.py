@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from dircal.report._numbers import percent, short
+from dircal._numerals import format_number, format_percent
 from dircal.report._summary import Check, ClassSummary, Method
 
 __all__ = ["ALARM", "call", "check", "classes_worse_off", "failed", "tell_harm"]
@@ -46,7 +46,8 @@ def tell_harm(worse_off: Sequence[ClassSummary]) -> str:
     if not worse_off:
         return ""
     named = [
-        f"{call(one.name)} ({percent(one.recall_before)} before, {percent(one.recall_after)} after)"
+        f"{call(one.name)} ({format_percent(one.recall_before)} before, "
+        f"{format_percent(one.recall_after)} after)"
         for one in worse_off[:_NAMED]
     ]
     more = len(worse_off) - len(named)
@@ -65,7 +66,9 @@ def check(
     """Every question with its answers; nothing is passed or failed without grounds."""
     found = []
     for old, new in zip(before.tests, after.tests, strict=True):
-        said = f"off by {percent(old.statistic)} before, {percent(new.statistic)} after"
+        said = (
+            f"off by {format_percent(old.statistic)} before, {format_percent(new.statistic)} after"
+        )
         passed = [test.pvalue >= ALARM if has_grounds else None for test in (old, new)]
         found.append(Check(_QUESTIONS[old.measure], passed[0], passed[1], said))
     start, end = before.measure("log_loss").value, after.measure("log_loss").value
@@ -74,7 +77,7 @@ def check(
             "Better predictions (log-loss)",
             None,
             improved if has_grounds else None,
-            f"{short(start)} before, {short(end)} after; lower is better",
+            f"{format_number(start)} before, {format_number(end)} after; lower is better",
         )
     )
     names = ", ".join(call(one.name) for one in worse_off[:_NAMED])

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dircal._numerals import format_percent
 from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator, IdentityCalibrator
-from dircal.maps import Explanation, UniformMixture, WithCurves
+from dircal.explain import Explanation
+from dircal.maps import UniformMixture, WithCurves
 from dircal.plots import canonical_of
-from dircal.report._numbers import percent
 from dircal.report._summary import MapSummary
 from dircal.selection import AutoCalibrator
 
@@ -78,7 +79,8 @@ def _kind(fitted: AbstractCalibrator, inner: AbstractCalibrator) -> str:
         return f"{kind}, chosen by AutoCalibrator"
     probability = table["probability"][table["calibrator"].index(choice)]
     return (
-        f"{kind}, the most probable of five that AutoCalibrator weighs ({percent(probability, 0)})"
+        f"{kind}, the most probable of five that AutoCalibrator weighs "
+        f"({format_percent(probability, 0)})"
     )
 
 

@@ -7,11 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from dircal import _numerals
 from dircal.metrics import RECORDS, Measure
-from dircal.report import _numbers, _shapes
+from dircal.report import _shapes
 from dircal.report._checks import ALARM
 from dircal.report._matrices import show_change, show_map
-from dircal.report._section_shapes import coverage_chart, dumbbells
+from dircal.report._shapes import coverage_chart, dumbbells
 from dircal.report._summary import Diagram, Summary
 
 if TYPE_CHECKING:
@@ -69,11 +70,10 @@ def _template() -> "Template":
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        short=_numbers.short,
-        percent=_numbers.percent,
-        count=_numbers.count,
-        pvalue=_numbers.pvalue,
-        points_of=_numbers.points_of,
+        short=_numerals.format_number,
+        percent=_numerals.format_percent,
+        count=_numerals.format_count,
+        pvalue=_numerals.format_pvalue,
         bars=_shapes.bars,
         mini_paths=_shapes.mini_paths,
         dumbbells=dumbbells,

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from dircal._files import write_whole
+from dircal._html import framed
 from dircal._typing import ArrayLike, InputScale
 from dircal.decide import CostTable
-from dircal.report._inline import inline
 from dircal.report._pdf import to_pdf
 from dircal.report._render import render
 from dircal.report._steps import Watcher
@@ -202,4 +202,10 @@ class Report:
         return "<Report: " + "\n  ".join(filter(None, lines)) + ">"
 
     def _repr_html_(self) -> str | None:
-        return inline(self.summary)
+        try:
+            page = render(self.summary)
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            return None
+        return framed(self.summary.title, page)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dircal._numerals import format_level, format_number, format_percent
 from dircal.decide import (
     CostTable,
     LabelledRows,
@@ -15,7 +16,6 @@ from dircal.decide import (
 )
 from dircal.metrics import Predictions
 from dircal.plots import CostCoverageDisplay
-from dircal.report._numbers import percent, short
 
 __all__ = ["CoverageCurve", "Decided", "SavingsSummary", "summarise_savings"]
 
@@ -153,39 +153,42 @@ def _effect(saved: Savings) -> str:
 
 
 def _sentence(saved: Savings, name: str) -> str:
-    range_ = f"{100 * saved.level:g} %: {short(saved.low)} to {short(saved.high)}"
-    costs = f"a row costs {short(saved.before)} before and {short(saved.after)} after"
+    before, after, size = map(format_number, (saved.before, saved.after, abs(saved.saved)))
     if saved.changed == 0.0:
-        return f"{name} saves nothing: no decision changes. A row costs {short(saved.before)}."
+        return f"{name} saves nothing: no decision changes. A row costs {before}."
+    ends = saved.low, saved.high
     effect = _effect(saved)
+    if effect == "worse":
+        ends = -saved.high, -saved.low
+    low, high = map(format_number, ends)
+    range_ = f"{format_level(saved.level)}: {low} to {high}"
+    costs = f"a row costs {before} before and {after} after"
     if effect == "unclear":
         return (
-            f"No clear saving: {costs} {name}, a difference of {short(saved.saved)} that may be "
-            f"chance ({range_})."
+            f"No clear saving: {costs} {name}, a difference of {format_number(saved.saved)} that "
+            f"may be chance ({range_})."
         )
     word = "saves" if effect == "better" else "costs"
-    if effect == "worse":
-        range_ = f"{100 * saved.level:g} %: {short(-saved.high)} to {short(-saved.low)}"
-    size = abs(saved.saved)
     part = ""
     if saved.before > 0.0:
-        part = f", {percent(size / saved.before)} {'less' if effect == 'better' else 'more'}"
+        share = format_percent(abs(saved.saved) / saved.before)
+        part = f", {share} {'less' if effect == 'better' else 'more'}"
     return (
-        f"{name} {word} {short(size)} a row ({range_}): {costs}{part}. That is "
-        f"{short(1000.0 * size)} for a thousand rows."
+        f"{name} {word} {size} a row ({range_}): {costs}{part}. That is "
+        f"{format_number(1000.0 * abs(saved.saved))} for a thousand rows."
     )
 
 
 def _points(saved: Savings, *both: Decided) -> Iterator[str]:
     """Whether costs were foretold, and how many decisions change."""
     for one in both:
-        told = f"The probabilities {one.name} foretold {short(one.foretold)} a row"
+        told = f"The probabilities {one.name} foretold {format_number(one.foretold)} a row"
         if one.pvalue >= 1.0 - saved.level:
-            yield f"{told}, and it was {short(one.paid)}: no evidence that they mislead."
+            yield f"{told}, and it was {format_number(one.paid)}: no evidence that they mislead."
         else:
             word = "too little" if one.foretold < one.paid else "too much"
-            yield f"{told}, which is {word}: it was {short(one.paid)}."
-    yield f"Another action is best in {percent(saved.changed)} of the rows."
+            yield f"{told}, which is {word}: it was {format_number(one.paid)}."
+    yield f"Another action is best in {format_percent(saved.changed)} of the rows."
 
 
 def _curves(

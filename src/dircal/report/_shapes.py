@@ -1,18 +1,32 @@
-"""Where bars, brackets and cells lie: geometry for the page, without any markup."""
+"""Places of bars, brackets, lines and dots on the page: geometry without any markup."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dircal.plots import fade
-from dircal.report._numbers import count
+import numpy as np
+
+from dircal._numerals import format_count, format_number, format_percent
+from dircal.plots import BarShapes
+from dircal.report._savings import CoverageCurve, SavingsSummary
+from dircal.report._shift import FindingSummary
 from dircal.report._summary import Bin, Diagram
 
-__all__ = ["FRAME", "Bar", "Frame", "bars", "level_of", "mini_paths"]
+__all__ = [
+    "FRAME",
+    "Bar",
+    "CoverageChart",
+    "Dumbbell",
+    "Frame",
+    "bars",
+    "coverage_chart",
+    "dumbbells",
+    "level_of",
+    "mini_paths",
+]
 
 LEVELS = 8
 """Steps of colour in a heat map."""
-_NARROWEST = 3.0
-_GAP_SHARE = 0.3
 _MINI = 30.0
 
 
@@ -65,28 +79,38 @@ class Bar:
 
 def bars(diagram: Diagram) -> list[Bar]:
     """The bars of a diagram in `FRAME`."""
+    shapes = _shapes_of(diagram, FRAME.side)
+    return [_bar(one, *shape) for one, shape in zip(diagram.bins, shapes, strict=True)]
+
+
+def _shapes_of(diagram: Diagram, side: float) -> list[list[float]]:
+    """Left, width, middle, gap and half a bracket of each bin; its strength, and its count."""
     if not diagram.bins:
         return []
-    counts = [one.count for one in diagram.bins]
-    least = min(1.0, *counts)
-    top = math.log(max(*counts, 2.0 * least) / least)
-    filled = [math.log(one / least) / top for one in counts]
-    strengths = fade(counts).tolist()
-    return [_bar(*each) for each in zip(diagram.bins, filled, strengths, strict=True)]
+    lower, upper, count = np.array([(one.lower, one.upper, one.count) for one in diagram.bins]).T
+    shapes = BarShapes.of(lower, upper, count)
+    lengths = (shapes.left, shapes.width, shapes.middle, shapes.gap, shapes.half)
+    columns = [*(side * length for length in lengths), shapes.strength, shapes.count]
+    rows: list[list[float]] = np.column_stack(columns).tolist()
+    return rows
 
 
-def _bar(one: Bin, filled: float, strength: float) -> Bar:
+def _bar(
+    one: Bin,
+    left: float,
+    width: float,
+    middle: float,
+    gap: float,
+    half: float,
+    strength: float,
+    filled: float,
+) -> Bar:
     frame = FRAME
-    width = max(frame.side * (one.upper - one.lower), _NARROWEST)
-    x = frame.x(one.upper) - width
+    middle += frame.left
     y, said = frame.y(one.observed), frame.y(one.predicted)
-    middle = x + width / 2.0
-    # A single row is still seen.
-    tall = 3.0 + (frame.strip - 3.0) * filled
-    gap = _GAP_SHARE * width
-    caps, stem = _bracket(one, middle, 0.38 * width)
+    caps, stem = _bracket(one, middle, half)
     return Bar(
-        x=round(x, 1),
+        x=round(frame.left + left, 1),
         width=round(width, 1),
         y=y,
         height=round(frame.y(0.0) - y, 1),
@@ -97,8 +121,8 @@ def _bar(one: Bin, filled: float, strength: float) -> Bar:
         caps=caps,
         stem=stem,
         strength=round(strength, 2),
-        count_y=round(frame.strip_top + frame.strip - tall, 1),
-        count_height=round(tall, 1),
+        count_y=round(frame.strip_top + frame.strip * (1.0 - filled), 1),
+        count_height=round(frame.strip * filled, 1),
         words=_words(one),
     )
 
@@ -119,16 +143,15 @@ def _words(one: Bin) -> str:
     if one.low is not None and one.high is not None:
         by_chance = f"; by chance {one.low:.3f} to {one.high:.3f}"
     return (
-        f"{one.lower:.2f} to {one.upper:.2f}, {count(one.count)} {rows}: said {one.predicted:.3f}, "
-        f"observed {one.observed:.3f}{by_chance}"
+        f"{one.lower:.2f} to {one.upper:.2f}, {format_count(one.count)} {rows}: "
+        f"said {one.predicted:.3f}, observed {one.observed:.3f}{by_chance}"
     )
 
 
 def mini_paths(diagram: Diagram) -> tuple[str, str]:
     """Bars and gaps of a diagram as two paths in a small square."""
     solid, gaps = [], []
-    for one in diagram.bins:
-        x, width = _MINI * one.lower, max(_MINI * (one.upper - one.lower), 1.0)
+    for one, (x, width, *_) in zip(diagram.bins, _shapes_of(diagram, _MINI), strict=True):
         y, said = (_MINI * (1.0 - share) for share in (one.observed, one.predicted))
         solid.append(_box(x, y, width, _MINI - y))
         gaps.append(_box(x, min(y, said), width, abs(said - y)))
@@ -150,3 +173,100 @@ def level_of(value: float, largest: float) -> int:
 
 def _tenths(*values: float) -> tuple[float, ...]:
     return tuple(round(value, 1) for value in values)
+
+
+_WIDTH, _MARGIN = 160.0, 6.0
+_TICKS = 4
+
+
+@dataclass(frozen=True)
+class Dumbbell:
+    """A finding as it is drawn: places of before, now and zero along a line, and the finding."""
+
+    old: float
+    new: float
+    zero: float
+    finding: FindingSummary
+
+
+def dumbbells(findings: Sequence[FindingSummary]) -> list[Dumbbell]:
+    """Findings on a common scale, which holds zero."""
+    ends = [0.0, *(value for one in findings for value in (one.old, one.new))]
+    low, high = min(ends), max(ends)
+    scale = (_WIDTH - 2.0 * _MARGIN) / ((high - low) or 1.0)
+
+    def x(value: float) -> float:
+        return round(_MARGIN + scale * (value - low), 1)
+
+    return [Dumbbell(x(one.old), x(one.new), x(0.0), one) for one in findings]
+
+
+@dataclass(frozen=True)
+class DrawnCurve:
+    """The path of a curve, and the dot where its probabilities would stop."""
+
+    name: str
+    path: str
+    stop: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class CoverageChart:
+    """Curves in a frame of their own units; ``ticks`` are places on the left with their text."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    curves: tuple[DrawnCurve, ...]
+    ticks: tuple[tuple[float, str], ...]
+    shares: tuple[tuple[float, str], ...]
+    ask: float | None
+
+
+def coverage_chart(savings: SavingsSummary) -> CoverageChart:
+    """Costs, or errors, by the share of rows that the model decides."""
+    frame = CoverageChart(420.0, 268.0, 62.0, 408.0, 10.0, 216.0, (), (), (), None)
+    values = [value for one in savings.curves for _, value in one.points]
+    values += [one.stop[1] for one in savings.curves if one.stop is not None]
+    values += [0.0] if savings.ask is None else [0.0, savings.ask]
+    step = _nice(max(values) - min(values))
+    low = step * math.floor(min(values) / step)
+    high = max(step * math.ceil(max(values) / step), low + step)
+
+    def x(share: float) -> float:
+        return round(frame.left + (frame.right - frame.left) * share, 1)
+
+    def y(value: float) -> float:
+        return round(frame.bottom - (frame.bottom - frame.top) * (value - low) / (high - low), 1)
+
+    def drawn(one: CoverageCurve) -> DrawnCurve:
+        path = "M" + "L".join(f"{x(share)} {y(value)}" for share, value in one.points)
+        stop = None if one.stop is None else (x(one.stop[0]), y(one.stop[1]))
+        return DrawnCurve(one.name, path, stop)
+
+    levels = [low + i * step for i in range(round((high - low) / step) + 1)]
+    words = [format_percent(one, 0 if step >= 0.01 else 1) for one in levels]
+    if savings.ask is not None:
+        words = [format_number(round(one, 10)).rstrip("0").rstrip(".") or "0" for one in levels]
+    return CoverageChart(
+        frame.width,
+        frame.height,
+        frame.left,
+        frame.right,
+        frame.top,
+        frame.bottom,
+        tuple(drawn(one) for one in savings.curves),
+        tuple((y(one), word) for one, word in zip(levels, words, strict=True)),
+        tuple((x(share), format_percent(share, 0)) for share in (0.0, 0.5, 1.0)),
+        None if savings.ask is None else y(savings.ask),
+    )
+
+
+def _nice(reach: float) -> float:
+    """A step of 1, 2 or 5 times a power of ten, of which a few make up the reach."""
+    rough = (reach or 1.0) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    return power * min((one for one in (1.0, 2.0, 5.0) if one * power >= rough), default=10.0)

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
+from dircal._numerals import format_number, format_percent
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.inference import ArraySplit
 from dircal.metrics import RECORDS, Predictions
 from dircal.report._candidates import Candidate
-from dircal.report._numbers import percent, short
 from dircal.selection import (
     Split,
     deal_within_classes,
@@ -240,10 +240,11 @@ def _advice(kind: str, compared: Sequence[Compared]) -> tuple[str, str]:
         return f"{todo}.", code
     start = next(one.log_loss for one in compared if one.rows == "new")
     change = tried[0] / start - 1.0 if start > 0.0 else 0.0
-    told = f"the log-loss of the new rows goes from {short(start)} to {short(tried[0])}"
+    losses = f"from {format_number(start)} to {format_number(tried[0])}"
+    told = f"the log-loss of the new rows goes {losses}"
     if change > -_NEXT_TO_NOTHING:
         return f"{todo}, if anything: {told}, which is next to nothing.", code
-    return f"{todo}: {told} ({percent(change)}).", code
+    return f"{todo}: {told} ({format_percent(change)}).", code
 
 
 def _named(finding: Finding, rows: Predictions, names: tuple[str, ...]) -> Finding:

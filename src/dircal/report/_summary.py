@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from dircal._json import to_plain
 from dircal.inference import Source
 from dircal.report._savings import SavingsSummary
 from dircal.report._shift import ShiftSummary
@@ -323,16 +324,6 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as dictionaries and lists that can be written as JSON."""
-        plain = _plain(self)
+        plain = to_plain(self)
         assert isinstance(plain, dict)
         return plain
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return value

@@ -7,9 +7,9 @@ rows every test rejects, and with few rows large errors may be chance.
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from dircal._numerals import format_level, format_number, format_percent, format_pvalue
 from dircal.report._cautions import cautions, has_one_label, refusal
 from dircal.report._checks import ALARM, call, check, classes_worse_off, failed, tell_harm
-from dircal.report._numbers import percent, pvalue, short
 from dircal.report._summary import ClassSummary, DataSummary, Method, ScoreFinding, Verdict
 
 __all__ = ["judge"]
@@ -64,15 +64,15 @@ def judge(
 def _sentence(fault: Fault, before: Method, after: Method, data: DataSummary) -> str:
     rows = f"{data.n_scored:,} rows"
     if data.weight is not None:
-        rows += f" of weight {short(data.weight)}"
+        rows += f" of weight {format_number(data.weight)}"
     opening = _OPENINGS[fault]
     if fault == "in detail" and abs(before.confidence - before.accuracy) < _NOTICED:
         opening = _RIGHT_ON_AVERAGE
     subject = "it" if opening.startswith("The model") else "the model"
     return (
-        f"{opening} {rows} {subject} says {percent(before.confidence)} on average and is right "
-        f"{percent(before.accuracy)} of the time; after {after.name} it says "
-        f"{percent(after.confidence)} and is right {percent(after.accuracy)}."
+        f"{opening} {rows} {subject} says {format_percent(before.confidence)} on average and is "
+        f"right {format_percent(before.accuracy)} of the time; after {after.name} it says "
+        f"{format_percent(after.confidence)} and is right {format_percent(after.accuracy)}."
     )
 
 
@@ -130,24 +130,23 @@ def _advice(fault: Fault, effect: Effect, after: Method, worse_off: Sequence[Cla
 def _points(before: Method, after: Method, level: float) -> list[str]:
     """What the sentence rests on."""
     start, end = before.measure("log_loss"), after.measure("log_loss")
-    loss = f"Log-loss {short(start.value)} before, {short(end.value)} after"
+    loss = f"Log-loss {format_number(start.value)} before, {format_number(end.value)} after"
     if end.difference_low is not None and end.difference_high is not None:
         part = ""
         if start.value > 0:
             sign = "+" if end.difference > 0 else ""
-            part = f" ({sign}{percent(end.difference / start.value)})"
-        loss += (
-            f": a change of {short(end.difference, sign=True)}{part}, {100 * level:g} %: "
-            f"{short(end.difference_low, sign=True)} to {short(end.difference_high, sign=True)}"
-        )
+            part = f" ({sign}{format_percent(end.difference / start.value)})"
+        differences = (end.difference, end.difference_low, end.difference_high)
+        change, low, high = (format_number(value, sign=True) for value in differences)
+        loss += f": a change of {change}{part}, {format_level(level)}: {low} to {high}"
     points = [loss + "."]
     for i, test in enumerate(before.tests):
         then = after.tests[i]
         points.append(
-            f"Calibration error of the {_TESTED[test.measure]}: {short(test.statistic)} before "
-            f"({pvalue(test.pvalue, test.n_resamples, 'p')}; by chance about "
-            f"{short(test.expected)}), {short(then.statistic)} after "
-            f"({pvalue(then.pvalue, then.n_resamples, 'p')}; by chance about "
-            f"{short(then.expected)})."
+            f"Calibration error of the {_TESTED[test.measure]}: {format_number(test.statistic)} "
+            f"before ({format_pvalue(test.pvalue, test.n_resamples, 'p')}; by chance about "
+            f"{format_number(test.expected)}), {format_number(then.statistic)} after "
+            f"({format_pvalue(then.pvalue, then.n_resamples, 'p')}; by chance about "
+            f"{format_number(then.expected)})."
         )
     return points

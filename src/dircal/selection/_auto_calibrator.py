@@ -19,7 +19,8 @@ from dircal.calibrators import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.maps import CalibrationMap, Explanation
+from dircal.explain import Explanation
+from dircal.maps import CalibrationMap
 from dircal.selection._base import check_calibrator
 from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from dircal._typing import ArrayLike
+from dircal.explain import Explanation
 from dircal.maps import (
     CanonicalParameters,
-    Explanation,
     GenerativeParameters,
     InterpretationPoints,
     LinearParameters,

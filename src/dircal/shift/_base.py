@@ -9,15 +9,8 @@ from sklearn.utils import Tags, get_tags
 
 from dircal._typing import InputScale, LabelArray
 from dircal.calibrators import AbstractCalibrator, FitWarning
-from dircal.maps import (
-    AbstractStep,
-    CalibrationMap,
-    Explanation,
-    LogProbability,
-    Scale,
-    Softmax,
-    mean_of_maps,
-)
+from dircal.explain import Explanation
+from dircal.maps import AbstractStep, CalibrationMap, LogProbability, Scale, Softmax, mean_of_maps
 from dircal.selection import check_calibrator
 from dircal.tables import Arguments
 

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from dircal._core.data.simplex import TINY
+from dircal._core.stats.score import adjust_holm
+from dircal._numerals import format_pvalue
 from dircal._typing import FloatArray, IntArray, LabelArray
 
 __all__ = ["Finding", "LabelledProba", "find_changes"]
@@ -15,8 +17,8 @@ __all__ = ["Finding", "LabelledProba", "find_changes"]
 Aspect = Literal["frequency", "sharpness", "estimate", "confusion"]
 # A pair needs so many rows to be looked at: fewer are an anecdote.
 _ROWS_OF_A_PAIR = 5.0
-# Smaller p-values say nothing more: normal tails are no longer those of the data.
-_SMALLEST_TOLD = 1e-6
+# Smaller p-values than one in so many show nothing more: normal tails are not those of the data.
+_LEAST_IS_ONE_IN = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Finding:
     pvalue : float
         Of the hypothesis that it is the same in old and new rows.
     adjusted : float
-        The same among all findings, by Holm.
+        The p-value adjusted for the number of findings by Holm's method.
     """
 
     aspect: Aspect
@@ -48,8 +50,7 @@ class Finding:
 
     def sentence(self) -> str:
         """In words."""
-        least = _SMALLEST_TOLD
-        chance = f"p = {self.adjusted:.2g}" if self.adjusted >= least else f"p < {least:g}"
+        chance = format_pvalue(self.adjusted, _LEAST_IS_ONE_IN, "p")
         if self.aspect == "frequency":
             what = "more" if self.new > self.old else "less"
             return (
@@ -101,18 +102,9 @@ def find_changes(old: LabelledProba, new: LabelledProba, classes: LabelArray) ->
     names = classes.tolist()
     found = [*_frequencies(old, new, names), _sharpness(old, new)]
     found += [*_estimates(old, new, names), *_confusions(old, new, names)]
-    order = np.argsort([one.pvalue for one in found], kind="stable")
-    sorted_ = [found[i] for i in order]
-    adjusted = _holm([one.pvalue for one in sorted_])
-    return [replace(one, adjusted=p) for one, p in zip(sorted_, adjusted, strict=True)]
-
-
-def _holm(pvalues: list[float]) -> list[float]:
-    """Of sorted p-values, such that any below a level is wrong with at most that probability."""
-    n = len(pvalues)
-    raised = np.array(pvalues) * (n - np.arange(n))
-    adjusted: list[float] = np.minimum(np.maximum.accumulate(raised), 1.0).tolist()
-    return adjusted
+    pvalues = np.array([one.pvalue for one in found])
+    adjusted = adjust_holm(pvalues).tolist()
+    return [replace(found[i], adjusted=adjusted[i]) for i in pvalues.argsort(kind="stable")]
 
 
 def _pvalue(old: FloatArray, new: FloatArray) -> float:

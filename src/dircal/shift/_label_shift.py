@@ -11,6 +11,7 @@ from dircal._core.shift.frequencies import (
     mixture_pvalue,
     no_shift_pvalue,
 )
+from dircal._numerals import format_pvalue
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.tables import check_distribution, show
 
@@ -93,7 +94,9 @@ class LabelShift:
             told.append(f"{classes[j]}: frequency {old[j]:.3f} before, {new[j]:.3f} now{where}.")
         if self.pvalue is not None:
             verdict = "differ" if self.pvalue < _ALPHA else "may be the same"
-            told.append(f"Old and new frequencies {verdict} (p = {self.pvalue:.3g}).")
+            told.append(
+                f"Old and new frequencies {verdict} ({format_pvalue(self.pvalue, name='p')})."
+            )
         if self.assumption_pvalue is not None:
             verdict = (
                 "No mixture of the old classes looks like the new rows: more than the frequencies "
@@ -101,7 +104,7 @@ class LabelShift:
                 if self.assumption_fails
                 else "The new rows look like a mixture of the old classes"
             )
-            told.append(f"{verdict} (p = {self.assumption_pvalue:.3g}).")
+            told.append(f"{verdict} ({format_pvalue(self.assumption_pvalue, name='p')}).")
         return told
 
 

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray
 from dircal.calibrators import AbstractCalibrator, Fitted
-from dircal.maps import CalibrationMap, Diagonal, Explanation, FitRecord
+from dircal.explain import Explanation, FitRecord
+from dircal.maps import CalibrationMap, Diagonal
 from dircal.shift._base import (
     AbstractAdapted,
     chain,

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._core.bayes.models import MODELS, OCCAM_WINDOW, joint_log_evidence
 from dircal._typing import ArrayLike
 from dircal.calibrators import AbstractCalibrator, Fitted
-from dircal.maps import CalibrationMap, Explanation
+from dircal.explain import Explanation
+from dircal.maps import CalibrationMap
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
 from dircal.tables import AbstractLabelledRows

@@ -1,10 +1,10 @@
 """``dircal compare``: several calibrators on the same folds."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from dircal._numerals import format_measure, format_measure_range, format_pvalue
 from dircal.cli._calibrators import make_calibrators
 from dircal.cli._options import (
     common_options,
@@ -14,7 +14,7 @@ from dircal.cli._options import (
     predictions_options,
     resampling_options,
 )
-from dircal.cli._output import print_json, print_lines, print_table, show_chance
+from dircal.cli._output import print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from dircal import Comparison
@@ -63,16 +63,15 @@ def command(
             random_state=seed,
         )
     if as_json:
-        lines = [asdict(row) for row in found]
         told = {"level": found.level, "scored": found.n_scored}
-        print_json({"predictions": source.shown, **told, "rows": lines})
+        print_json({"predictions": source.shown, **told, "rows": list(found)})
     else:
         _show(found)
 
 
 def _show(table: "Comparison") -> None:
     """A table for each measure, so that all fits on a narrow screen."""
-    from dircal.inference import WITHOUT_BIAS, show_corrected, show_number, show_range
+    from dircal.inference import WITHOUT_BIAS, show_corrected
 
     for measure in dict.fromkeys(row.measure for row in table):
         of_measure = [row for row in table if row.measure == measure]
@@ -80,11 +79,11 @@ def _show(table: "Comparison") -> None:
         rows = [
             (
                 row.calibrator,
-                show_number(row.value),
+                format_measure(row.value),
                 *([show_corrected(row)] if extra else []),
-                show_range(row.low, row.high),
+                format_measure_range(row.low, row.high),
                 "" if row.pvalue is None else f"{row.difference:+.4f}",
-                show_chance(row.pvalue),
+                "" if row.pvalue is None else format_pvalue(row.pvalue),
             )
             for row in of_measure
         ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dircal._numerals import format_interval, format_pvalue
 from dircal.cli._options import (
     COSTS_HELP,
     FILE,
@@ -124,33 +125,33 @@ def _told(rows: _Rows, costs: Any, max_risk: float | None) -> tuple[dict[str, An
 
     proba, y, classes = rows.proba, rows.y, rows.classes
     told = expected_cost(proba, costs, classes=classes)
-    document: dict[str, Any] = {"expected_cost": vars(told)}
+    document: dict[str, Any] = {"expected_cost": told}
     lines = [f"Expected cost {_interval(told.mean, told.low, told.high)} a row."]
     if y is None:
         return document, lines
     paid = realised_cost(y, proba, costs, classes=classes)
-    document["realised_cost"] = vars(paid)
+    document["realised_cost"] = paid
     honest = "as foretold" if paid.pvalue >= 1.0 - paid.level else "not as foretold"
     lines.append(
         f"They have cost {_interval(paid.mean, paid.low, paid.high)} a row, {honest} (p-value "
-        f"{paid.pvalue:.2g})."
+        f"{format_pvalue(paid.pvalue)})."
     )
     if rows.before is not None:
         saved = savings(y, rows.before, proba, costs, classes=classes)
-        document["savings"] = vars(saved)
+        document["savings"] = saved
         lines.append(
             f"Without the map they would have cost {saved.before:.4g}: it saves "
             f"{_interval(saved.saved, saved.low, saved.high)} a row."
         )
     if max_risk is not None:
         rule = rejection_rule(y, proba, max_risk=max_risk, classes=classes)
-        document["rejection_rule"] = vars(rule)
+        document["rejection_rule"] = rule
         lines.append(f"{str(rule).strip('<>').partition(': ')[2].capitalize()}.")
     return document, lines
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.4g} (95 %: {low:.4g} to {high:.4g})"
+    return f"{value:.4g} ({format_interval(low, high)})"
 
 
 def _write(path: Path, decisions: Any) -> None:

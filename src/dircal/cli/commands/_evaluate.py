@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dircal._numerals import format_measure, format_measure_range
 from dircal.cli._errors import GATE_FAILED
 from dircal.cli._gates import Gate, parse_gate
 from dircal.cli._options import (
@@ -89,17 +90,17 @@ def command(
 
 
 def _show(found: "Evaluation") -> None:
-    from dircal.inference import WITHOUT_BIAS, show_number, show_range
+    from dircal.inference import WITHOUT_BIAS
 
     print_lines([f"{found.n_rows:,} rows of {len(found.classes)} classes", ""])
     rows, is_corrected = [], False
     for name, value in found.measures.items():
         one, corrected, ends = found.intervals.get(name), "", ""
         if one is not None:
-            ends = show_range(one.low, one.high)
-            corrected = show_number(one.corrected) if one.corrected != value else ""
+            ends = format_measure_range(one.low, one.high)
+            corrected = format_measure(one.corrected) if one.corrected != value else ""
             is_corrected |= bool(corrected)
-        rows.append((name, show_number(value), corrected, ends))
+        rows.append((name, format_measure(value), corrected, ends))
     print_table(("measure", "value", WITHOUT_BIAS, "95 %"), rows)
     print_lines([_OF_WHAT] if is_corrected else [])
     print_lines(["", *(f"- {sentence}" for sentence in found.sentences()), ""])

@@ -13,7 +13,7 @@ from dircal._core.data.losses import log_losses
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY, softmax
 from dircal._typing import FloatArray, IntArray
-from dircal.maps._contests import ContestEffect, contests_of, sums_by_contest
+from dircal.explain._contests import ContestEffect, contests_of, sums_by_contest
 
 __all__ = ["Effects", "measure_effects", "shifts_of_pairs"]
 

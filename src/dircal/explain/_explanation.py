@@ -1,16 +1,17 @@
 """What a fitted map corrects, in sentences and a small table."""
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
+from dircal._html import card, table
 from dircal._typing import FloatArray, LabelArray
-from dircal.maps._contests import ContestEffect, about_contests, table_of_contests, told_of
-from dircal.maps._effects import Effects, shifts_of_pairs
-from dircal.maps._explanation_html import html_of
-from dircal.maps._sentences import (
+from dircal.explain._contests import ContestEffect, about_contests, table_of_contests, told_of
+from dircal.explain._effects import Effects, shifts_of_pairs
+from dircal.explain._sentences import (
     ClassEffect,
     PairEffect,
     TemperatureComparison,
@@ -26,6 +27,8 @@ __all__ = ["Explanation", "make_explanation"]
 
 # Shown in the table, at most, whatever the number of classes.
 _SHOWN = 5
+# Letters of a name in the tables of a notebook.
+_NAME = 24
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        return _html_of(self)
 
     def _listed(self) -> list[str]:
         return [f"- {sentence}" for sentence in self.sentences()]
@@ -209,3 +212,33 @@ def make_explanation(
 def _log_odds(proba: FloatArray) -> FloatArray:
     odds: FloatArray = logit(proba.clip(1e-15, 1.0 - 1e-15))
     return odds
+
+
+def _html_of(explanation: Explanation) -> str:
+    """Its sentences, and the largest effects as tables."""
+    said = "".join(f"<li>{escape(one)}</li>" for one in explanation.sentences())
+    parts = [f'<ul style="margin:0 0 6px;padding-left:18px">{said}</ul>']
+    if explanation.classes:
+        rows = (
+            [
+                escape(short_label(one.label, _NAME)),
+                f"{one.shift:+.2f}",
+                f"{one.before:.3f}",
+                f"{one.after:.3f}",
+                "" if one.observed is None else f"{one.observed:.3f}",
+            ]
+            for one in explanation.classes[:_SHOWN]
+        )
+        parts.append(table(["class", "shift", "before", "after", "observed"], rows))
+    if explanation.pairs:
+        rows = (
+            [
+                escape(f"{short_label(one.leader, _NAME)}, {short_label(one.second, _NAME)}"),
+                f"{one.shift:+.2f}",
+                f"{one.share:.1%}",
+                f"{one.flipped:.1%}",
+            ]
+            for one in explanation.pairs[:_SHOWN]
+        )
+        parts.append(table(["leads, then second", "shift", "rows", "flipped"], rows))
+    return card(explanation.heading, *parts)

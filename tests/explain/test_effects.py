@@ -5,8 +5,8 @@ from scipy.special import log_softmax
 
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
+from dircal.explain._effects import measure_effects, shifts_of_pairs
 from dircal.maps import Affine, CalibrationMap, LogProbability, Normalise, Scale
-from dircal.maps._effects import measure_effects, shifts_of_pairs
 
 READ = CalibrationMap(2, (Normalise(), LogProbability())).read
 

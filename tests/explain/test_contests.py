@@ -8,7 +8,7 @@ from scipy.special import log_softmax, logit, softmax
 
 import dircal
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
-from dircal.maps._contests import ContestEffect, about_contests, table_of_contests
+from dircal.explain._contests import ContestEffect, about_contests, table_of_contests
 
 
 def rows_too_sure_when_two_compete(seed=0, n=4000, k=5):

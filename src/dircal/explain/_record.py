@@ -8,9 +8,9 @@ from dircal._core.data.chunks import survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._typing import FloatArray, LabelArray
-from dircal.maps._effects import Effects, measure_effects
-from dircal.maps._explanation import Explanation, make_explanation
-from dircal.maps._sentences import TemperatureComparison
+from dircal.explain._effects import Effects, measure_effects
+from dircal.explain._explanation import Explanation, make_explanation
+from dircal.explain._sentences import TemperatureComparison
 
 __all__ = [
     "FitRecord",

@@ -1,0 +1,29 @@
+"""Explanations of fits: effects of a map on rows, and sentences about them."""
+
+from dircal.explain._contests import ContestEffect
+from dircal.explain._effects import Effects
+from dircal.explain._explanation import Explanation
+from dircal.explain._record import (
+    FitRecord,
+    FittingRows,
+    complete_record,
+    explain_nothing,
+    explain_rows,
+    start_record,
+)
+from dircal.explain._sentences import ClassEffect, PairEffect, TemperatureComparison
+
+__all__ = [
+    "ClassEffect",
+    "ContestEffect",
+    "Effects",
+    "Explanation",
+    "FitRecord",
+    "FittingRows",
+    "PairEffect",
+    "TemperatureComparison",
+    "complete_record",
+    "explain_nothing",
+    "explain_rows",
+    "start_record",
+]
