@@ -13,7 +13,7 @@ from dircal.maps._effects import Effects
 from dircal.maps._explanation import Explanation
 from dircal.maps._links import LogOdds, Sigmoid, Softmax
 from dircal.maps._log import LogProbability, LogSoftmax, MaskedAsLeast, Normalise
-from dircal.maps._map import CalibrationMap
+from dircal.maps._map import CalibrationMap, Masked
 from dircal.maps._mixture import UniformMixture
 from dircal.maps._parameters import (
     CanonicalParameters,
@@ -57,6 +57,7 @@ __all__ = [
     "LogProbability",
     "LogSoftmax",
     "Lookup",
+    "Masked",
     "MaskedAsLeast",
     "MeanOfMaps",
     "Normalise",
@@ -80,6 +81,10 @@ __all__ = [
 STEPS = {
     name: step
     for name, step in dict(globals()).items()
-    if isinstance(step, type) and issubclass(step, AbstractStep) and is_dataclass(step)
+    if isinstance(step, type)
+    and issubclass(step, AbstractStep)
+    and is_dataclass(step)
+    # Added when a map is applied.
+    and step is not Masked
 }
 """By name: what files may hold and exports have to know."""
