@@ -84,7 +84,7 @@ STEPS = {
     if isinstance(step, type)
     and issubclass(step, AbstractStep)
     and is_dataclass(step)
-    # Added when a map is applied.
+    # `with_masks` adds it: files do not contain it.
     and step is not Masked
 }
 """By name: what files may hold and exports have to know."""
