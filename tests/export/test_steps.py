@@ -11,7 +11,7 @@ from dircal import maps
 from dircal.export._evaluate import evaluate
 from dircal.export._expression import Choose, Input, RowSum, column, constant, in_precision
 from dircal.export._lower import lower, lower_map
-from dircal.export._torch_steps import Chain, module_of
+from dircal.export._torch_steps import Chain, MaskedChain, module_of
 from dircal.maps import CalibrationMap
 
 W = np.array([[0.9, -0.2, 0.1], [0.0, 1.3, -0.4], [0.2, 0.1, 0.5]])
@@ -81,6 +81,17 @@ def test_expressions_do_what_steps_do(step, rows):
     expression = lower(step, Input(rows.shape[1]))
     assert expression.width == step.n_out(rows.shape[1]) == expected.shape[1]
     assert_allclose(evaluate(expression, rows), expected, rtol=1e-13, atol=1e-15)
+
+
+def test_masks_around_other_steps():
+    chain = CalibrationMap(3, (maps.Columns((2, 0, 1)), maps.Affine(W, [0.1, 0.2, -0.3])))
+    chain = chain.then(maps.Softmax())
+    found = evaluate(lower_map(chain.with_masks, Input(3)), MASKED)
+    assert_allclose(found, chain(MASKED), rtol=1e-13, atol=1e-15)
+    rows = torch.tensor(MASKED)
+    with torch.no_grad():
+        assert_allclose(MaskedChain(chain)(rows), chain(MASKED), rtol=1e-13, atol=1e-15)
+    assert MaskedChain(chain).to_map() == chain
 
 
 @each_step

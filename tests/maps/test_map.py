@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.special import expit, log_softmax, softmax
 from dircal import DirichletCalibrator, IdentityCalibrator
 from dircal.maps import (
     STEPS,
+    AbstractStep,
     Affine,
     CalibrationMap,
     Columns,
@@ -21,6 +23,7 @@ from dircal.maps import (
     LogProbability,
     LogSoftmax,
     Lookup,
+    Masked,
     MaskedAsLeast,
     MeanOfMaps,
     Normalise,
@@ -321,6 +324,50 @@ def test_masked_classes_are_read_as_zeros_unless_a_step_says_otherwise():
     assert_allclose(deep.read(rows)[:, 0], [-np.log1p(np.e), -np.log1p(1 / np.e), -708.70968], 1e-6)
     least = CalibrationMap(3, (Columns((2, 0, 1)), MaskedAsLeast()))
     assert_array_equal(least.read(rows), [[0.0, -1.0], [1.0, 0.5], [0.0, 2.0]])
+
+
+def test_masked_logits_are_filled():
+    block = np.array([[0.0, 3.0], [-np.inf, -1.0], [-7.0, -np.inf]])
+    zeros, least = Masked(CalibrationMap(3, ())), MaskedAsLeast()
+    deep = -708.3964185322641
+    assert_allclose(zeros.apply(block), [[0.0, 3.0], [deep, -1.0], [-7.0, 3.0 + deep]], rtol=1e-15)
+    assert_array_equal(least.apply(block), [[0.0, 3.0], [-7.0, -1.0], [-7.0, -1.0]])
+    for step in (zeros, least, Masked(CalibrationMap(3, (least,)))):
+        assert_array_equal(step.apply(np.eye(3)), np.eye(3))
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(AbstractStep):
+    """Probabilities that do not depend on the logits."""
+
+    gives_proba = True
+
+    proba: np.ndarray
+
+    def apply(self, block):
+        assert np.isfinite(block).all()
+        return self.proba.copy()
+
+    def n_out(self, n_in):
+        return n_in
+
+
+def test_what_is_left_of_masked_classes_sums_to_one():
+    proba = np.array([[0.2, 0.0, 0.3], [0.5, 1.0, 0.3], [0.3, 0.0, 0.4]])
+    step = Masked(CalibrationMap(3, (Fixed(proba),)))
+    logits = np.zeros((3, 3))
+    logits[1, :2] = -np.inf
+    assert_allclose(step.apply(logits).T, [[0.4, 0, 0.6], [0.5, 0, 0.5], [0.3, 0.3, 0.4]])
+
+
+def test_masks_are_a_step_around_those_after_the_columns():
+    columns, steps = Columns((2, 0, 1)), (MaskedAsLeast(), Affine(W, B), Softmax())
+    masked = Masked(CalibrationMap(3, steps))
+    whole = CalibrationMap(3, (columns, *steps)).with_masks
+    assert whole == CalibrationMap(3, (columns, masked))
+    assert whole.n_classes == masked.n_out(3) == 3
+    probabilities = CalibrationMap(3, (Normalise(),))
+    assert probabilities.with_masks is probabilities
 
 
 def test_masked_classes_get_nothing():

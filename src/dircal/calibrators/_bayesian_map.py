@@ -122,9 +122,7 @@ class BayesianIntervals:
     def _ends(self, inputs: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
         curved = self.whole.find(WithCurves)
         scores_of = self.whole.before(AbstractLinearStep if curved is None else WithCurves)
-        scores = scores_of.read(inputs)
-        proba_of = CalibrationMap(len(scores), self.whole.steps[len(scores_of.steps) :])
-        proba = self.whole.without_masked(proba_of.on_block(scores.copy()), inputs)
+        scores, proba = scores_of.read(inputs), self.whole.read(inputs)
         assert self.posterior is not None
         spread = width * self.posterior.spread_of_log_odds(proba, self._features(scores, curved))
         # Where a probability is one in floating point, the rest still has a logarithm.

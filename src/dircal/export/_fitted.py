@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import InputScale, LabelArray
 from dircal.export._expression import Expression, Input
-from dircal.export._lower import lower_logits, lower_map
+from dircal.export._lower import if_masked, lower_map
 from dircal.maps import CalibrationMap
 from dircal.selection import CalibratedClassifier
 from dircal.tables import as_plain, plain_labels_advice
@@ -33,9 +33,9 @@ class Fitted:
     def expression(self, largest_logit: float | None = None) -> Expression:
         """The whole map; logits beyond the largest are brought back to it first."""
         x: Expression = Input(len(self.columns))
-        if self.input_scale == "logit":
-            return lower_logits(self.chain, x, largest_logit)
-        return lower_map(self.chain, x)
+        if self.input_scale == "logit" and largest_logit is not None:
+            x = if_masked(x, x, x.at_most(largest_logit).at_least(-largest_logit))
+        return lower_map(self.chain.with_masks, x)
 
 
 def check_fitted(calibrator: Any) -> Fitted:

@@ -26,7 +26,7 @@ from dircal.export._expression import (
     join,
 )
 
-__all__ = ["lower", "lower_logits", "lower_map"]
+__all__ = ["if_masked", "lower", "lower_map"]
 
 # Only minus infinity is less.
 _LOWEST = float(np.finfo(np.float64).min)
@@ -39,33 +39,8 @@ def lower_map(chain: maps.CalibrationMap, x: Expression) -> Expression:
     return x
 
 
-def lower_logits(
-    chain: maps.CalibrationMap, x: Expression, largest_logit: float | None = None
-) -> Expression:
-    """What a map of logits makes of the columns ``x``, where -inf masks a class.
-
-    Logits beyond the largest are brought back to it. A row without a class left becomes NaN.
-    """
-    arranged, others = chain.after_columns()
-    given = lower_map(arranged, x)
-    if others.fills_masked:
-        first, *rest = others.steps
-        z = lower(first, given)
-    else:
-        rest = list(others.steps)
-        z = _if_masked(given, RowMax(given) + float(np.log(TINY)), given)
-    if largest_logit is not None:
-        z = z.at_most(largest_logit).at_least(-largest_logit)
-    for step in rest:
-        z = lower(step, z)
-    # As `drop_masked` of the core.
-    proba = _if_masked(given, constant(0.0), z)
-    left = _if_masked(given, constant(0.0), constant(1.0))
-    some = Choose(constant(0.0), RowSum(proba), proba, left)
-    return some / RowSum(some)
-
-
-def _if_masked(given: Expression, yes: Expression, no: Expression) -> Expression:
+def if_masked(given: Expression, yes: Expression, no: Expression) -> Expression:
+    """``yes`` for the classes that the logits ``given`` mask, and ``no`` for the others."""
     return Choose(given, constant(_LOWEST), yes, no)
 
 
@@ -100,8 +75,18 @@ def _(step: maps.ZeroLogit, x: Expression) -> Expression:
 @lower.register
 def _(step: maps.MaskedAsLeast, x: Expression) -> Expression:
     del step
-    least = RowMax(_if_masked(x, constant(-np.inf), x * -1.0)) * -1.0
-    return _if_masked(x, least, x)
+    least = RowMax(if_masked(x, constant(-np.inf), x * -1.0)) * -1.0
+    return if_masked(x, least, x)
+
+
+@lower.register
+def _(step: maps.Masked, x: Expression) -> Expression:
+    finite = if_masked(x, RowMax(x) + float(np.log(TINY)), x) if step.fills else x
+    # A row without a class left becomes NaN.
+    proba = if_masked(x, constant(0.0), lower_map(step.inner, finite))
+    left = if_masked(x, constant(0.0), constant(1.0))
+    some = Choose(constant(0.0), RowSum(proba), proba, left)
+    return some / RowSum(some)
 
 
 @lower.register

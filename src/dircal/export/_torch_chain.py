@@ -5,15 +5,18 @@ Importing this file imports torch: only `_torch` does, when it is asked to.
 
 from abc import abstractmethod
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from functools import singledispatch
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dircal import maps
+from dircal._core.data.simplex import TINY
 
-__all__ = ["AbstractStepModule", "Chain", "log", "module_of"]
+__all__ = ["AbstractStepModule", "Chain", "MaskedChain", "log", "module_of"]
 
 
 class AbstractStepModule(nn.Module):
@@ -64,9 +67,7 @@ class Chain(nn.Sequential):
     def logits(self, x: Tensor) -> Tensor:
         """The map without its softmax; logarithms of what comes out where it ends otherwise."""
         *first, last = self
-        for module in first:
-            x = module(x)
-        return cast(AbstractStepModule, last).logits(x)
+        return cast(AbstractStepModule, last).logits(_through(first, x))
 
     def to_map(self) -> maps.CalibrationMap:
         """The map, with the parameters of today."""
@@ -78,6 +79,32 @@ class Chain(nn.Sequential):
         return maps.CalibrationMap(self.n_columns, tuple(steps))
 
 
+class MaskedChain(Chain):
+    """A map of logits as a module, with the masks of `Masked`."""
+
+    def __init__(self, chain: maps.CalibrationMap) -> None:
+        super().__init__(chain)
+        *columns, masked = chain.with_masks.steps
+        assert isinstance(masked, maps.Masked)
+        self.n_arranging, self.fills = len(columns), masked.fills
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Probabilities, exactly zero for masked classes."""
+        return torch.softmax(self.logits(x), dim=-1)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Logits, -inf for masked classes."""
+        *others, last = self
+        given = _through(others[: self.n_arranging], x)
+        masked = torch.isneginf(given)
+        if self.fills:
+            # As `Masked`.
+            top = given.amax(dim=-1, keepdim=True)
+            given = torch.where(masked, top + float(np.log(TINY)), given)
+        inner = _through(others[self.n_arranging :], given)
+        return cast(AbstractStepModule, last).logits(inner).masked_fill(masked, -torch.inf)
+
+
 @singledispatch
 def module_of(step: maps.AbstractStep) -> AbstractStepModule:
     """The module of a step."""
@@ -85,6 +112,12 @@ def module_of(step: maps.AbstractStep) -> AbstractStepModule:
         f"`calibrator` has the step {type(step).__name__}, which has no module. "
         "Use to_onnx or to_python."
     )
+
+
+def _through(modules: Iterable[nn.Module], x: Tensor) -> Tensor:
+    for module in modules:
+        x = module(x)
+    return x
 
 
 def log(proba: Tensor, clip: float = 0.0) -> Tensor:

@@ -14,9 +14,9 @@ from torch.nn import functional
 from dircal import maps
 from dircal._core.model.statistics import GAP_SCALE
 from dircal._typing import FloatArray
-from dircal.export._torch_chain import AbstractStepModule, Chain, log, module_of
+from dircal.export._torch_chain import AbstractStepModule, Chain, MaskedChain, log, module_of
 
-__all__ = ["Chain", "module_of"]
+__all__ = ["Chain", "MaskedChain", "module_of"]
 
 # Beyond this softplus is the identity to all digits.
 _LINEAR = 40.0

@@ -10,7 +10,7 @@ from dircal.maps._curved import WithCurves
 from dircal.maps._curves import Interpolation, Lookup
 from dircal.maps._links import LogOdds, Sigmoid, Softmax
 from dircal.maps._log import LogProbability, LogSoftmax, MaskedAsLeast, Normalise
-from dircal.maps._map import CalibrationMap
+from dircal.maps._map import CalibrationMap, Masked
 from dircal.maps._mixture import UniformMixture
 from dircal.maps._parameters import (
     CanonicalParameters,
@@ -39,6 +39,7 @@ __all__ = [
     "LogProbability",
     "LogSoftmax",
     "Lookup",
+    "Masked",
     "MaskedAsLeast",
     "MeanOfMaps",
     "Normalise",
@@ -56,6 +57,10 @@ __all__ = [
 STEPS = {
     name: step
     for name, step in dict(globals()).items()
-    if isinstance(step, type) and issubclass(step, AbstractStep) and is_dataclass(step)
+    if isinstance(step, type)
+    and issubclass(step, AbstractStep)
+    and is_dataclass(step)
+    # `with_masks` adds it: files do not contain it.
+    and step is not Masked
 }
 """By name: what files may hold and exports have to know."""

@@ -8,7 +8,6 @@ import numpy as np
 from dircal._core.data.chunks import clipped, log_of_clip
 from dircal._core.data.simplex import (
     TINY,
-    fill_masked_with_least,
     log_softmax,
     normalise,
     normalise_beyond_rounding,
@@ -80,7 +79,10 @@ class MaskedAsLeast(AbstractStep):
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Finite logits."""
-        return fill_masked_with_least(block)
+        if block.min() > -np.inf:
+            return block
+        masked = np.isneginf(block)
+        return np.where(masked, np.where(masked, np.inf, block).min(axis=0), block)
 
     def n_out(self, n_in: int) -> int:
         """As many as go in."""

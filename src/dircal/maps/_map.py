@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy.typing as npt
 
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import row_slices
-from dircal._core.data.simplex import drop_masked, fill_masked
+from dircal._core.data.simplex import TINY, normalise, sums_of_columns
 from dircal._threads import limited_blas
 from dircal._typing import FloatArray, InputScale
 from dircal.maps._columns import Columns, ZeroLogit
 from dircal.maps._log import LogProbability, LogSoftmax, MaskedAsLeast
 from dircal.maps._step import AbstractStep
 
-__all__ = ["CalibrationMap"]
+__all__ = ["CalibrationMap", "Masked"]
 
 # Numbers of a chunk where every class is a step of Python's.
 _LONG_CHUNK = 2_000_000
@@ -44,8 +45,8 @@ class CalibrationMap:
     Dirichlet calibration these are division by the sum, the logarithm with its clip,
     :math:`W s + b`, and the softmax.
 
-    A logit of -inf masks its class: it gets no probability, and the others sum to one. Unless the
-    steps say otherwise, it is read as a probability of zero.
+    In a map of logits, `Masked` wraps the steps that follow the columns (`with_masks`): a class
+    with a logit of -inf has a probability of zero, and the others sum to one.
 
     When not to use it: for rows as users have them. `predict_proba` checks them and knows columns
     by name; the map takes numbers as they come, with the columns of the fit.
@@ -74,35 +75,16 @@ class CalibrationMap:
         proba = np.empty((len(inputs), self.n_classes))
         with limited_blas(proba.shape):
             for part in self._chunks(inputs.shape):
-                proba[part] = self.without_masked(self.read(inputs[part]), inputs[part]).T
+                proba[part] = self.read(inputs[part]).T
         return proba
 
     def read(self, inputs: npt.NDArray[Any]) -> FloatArray:
-        """What comes out of rows (m, n_columns), as a block (k, m): how a source makes scores.
-
-        Masked classes are read like any other.
-        """
-        if self.input_scale != "logit":
-            return self.on_block(as_block(inputs))
-        _, others = self.after_columns()
-        block = self.arrange(inputs)
-        return others.on_block(block if others.fills_masked else fill_masked(block))
+        """Result for rows (m, n_columns), as a block (k, m)."""
+        return self.with_masks.arrange(inputs)
 
     def arrange(self, inputs: npt.NDArray[Any]) -> FloatArray:
-        """Rows (m, n_columns) of logits as a block (k, m) in the order of the classes, as given."""
-        arranged, _ = self.after_columns()
-        return arranged.on_block(as_block(inputs))
-
-    def without_masked(self, proba: FloatArray, inputs: npt.NDArray[Any]) -> FloatArray:
-        """Probabilities (k, m) of rows (m, n_columns), none of them of a masked class; in place.
-
-        What comes out of a part of a map, which are no probabilities, stays as it is.
-        """
-        if self.input_scale != "logit" or not self.steps[-1].gives_proba:
-            return proba
-        if inputs.min() > -np.inf:
-            return proba
-        return drop_masked(proba, np.isneginf(self.arrange(inputs)))
+        """The same without masks: columns of logits keep -inf."""
+        return self.on_block(as_block(inputs))
 
     def on_block(self, block: FloatArray) -> FloatArray:
         """What comes out of a block (n_columns, m), which may be used up."""
@@ -120,6 +102,16 @@ class CalibrationMap:
             except ValueError as error:
                 raise ValueError(f"step {i}, {type(step).__name__}: {error}") from None
         return n
+
+    @property
+    def with_masks(self) -> Self:
+        """The map as it is applied: `Masked` around all steps that read logits."""
+        if self.input_scale != "logit":
+            return self
+        columns = tuple(takewhile(lambda step: isinstance(step, Columns | ZeroLogit), self.steps))
+        arranged = replace(self, steps=columns)
+        inner = replace(self, n_columns=arranged.n_classes, steps=self.steps[len(columns) :])
+        return arranged.then(Masked(inner))
 
     @property
     def input_scale(self) -> InputScale:
@@ -141,18 +133,6 @@ class CalibrationMap:
         """The part of the map that comes before the last step of a kind."""
         places = [i for i, step in enumerate(self.steps) if isinstance(step, kind)]
         return replace(self, steps=self.steps[: places[-1]])
-
-    def after_columns(self) -> tuple[Self, Self]:
-        """The steps that only arrange columns of logits, and the map of what comes out of them."""
-        kept = (not isinstance(step, Columns | ZeroLogit) for step in self.steps)
-        n = next((i for i, other in enumerate(kept) if other), len(self.steps))
-        arranged = replace(self, steps=self.steps[:n])
-        return arranged, replace(self, n_columns=arranged.n_classes, steps=self.steps[n:])
-
-    @property
-    def fills_masked(self) -> bool:
-        """Whether the first step says what masked classes are read as."""
-        return isinstance(next(iter(self.steps), None), MaskedAsLeast)
 
     def then(self, *steps: AbstractStep) -> Self:
         """The map with more steps after its own."""
@@ -182,6 +162,49 @@ class CalibrationMap:
 
     def __repr__(self) -> str:
         return " > ".join(map(repr, self.steps))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Masked(AbstractStep):
+    """A map of logits, with a probability of exactly zero for masked classes.
+
+    The ``inner`` map reads a masked class as a probability of zero, unless its first step is
+    `MaskedAsLeast`. If it ends in probabilities, those of the other classes are divided by their
+    sum, and are equal if that is zero; scores stay unchanged. `CalibrationMap.with_masks` adds this
+    step, and files do not contain it.
+    """
+
+    inner: CalibrationMap
+
+    @property
+    def fills(self) -> bool:
+        """Whether masked classes have to be filled before the first step."""
+        return not isinstance(next(iter(self.inner.steps), None), MaskedAsLeast)
+
+    @property
+    def drops(self) -> bool:
+        """Whether the inner map ends in probabilities."""
+        return any(step.gives_proba for step in self.inner.steps[-1:])
+
+    def apply(self, block: FloatArray) -> FloatArray:
+        """Result of the inner map, with zeros for masked classes."""
+        if block.min() > -np.inf:
+            return self.inner.on_block(block)
+        masked = np.isneginf(block)
+        if self.fills:
+            block = np.where(masked, block.max(axis=0) + np.log(TINY), block)
+        block = self.inner.on_block(block)
+        if not self.drops:
+            return block
+        block[masked] = 0.0
+        none = sums_of_columns(block) == 0.0
+        block[:, none] = ~masked[:, none]
+        return normalise(block)
+
+    def n_out(self, n_in: int) -> int:
+        """Classes of the inner map."""
+        del n_in
+        return self.inner.n_classes
 
 
 def as_block(inputs: npt.NDArray[Any]) -> FloatArray:

@@ -50,4 +50,4 @@ class _ReadThrough:
     read: ReadProbabilities
 
     def __call__(self, rows: npt.NDArray[Any]) -> FloatArray:
-        return self.read(self.map_.without_masked(self.map_.read(rows), rows).T)
+        return self.read(self.map_.read(rows).T)

@@ -2,9 +2,6 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal._core.data.simplex import (
-    drop_masked,
-    fill_masked,
-    fill_masked_with_least,
     normalise_beyond_rounding,
     rest_of_logits,
     rest_of_proba,
@@ -54,18 +51,3 @@ def test_the_rest_of_logits_leaves_masked_classes_out():
     assert_allclose(rest[:, 0], [1.0, np.logaddexp(0.0, 1.0), 0.0], rtol=1e-14)
     assert_allclose(rest[:, 1], [-np.inf, 3.0, 3.0], rtol=1e-14)
     assert_allclose(rest[:, 2], [2.0, 1.0, np.logaddexp(1.0, 2.0)], rtol=1e-14)
-
-
-def test_masked_logits_are_filled():
-    block = np.array([[0.0, 3.0], [-np.inf, -1.0], [-7.0, -np.inf]])
-    deep = -708.3964185322641
-    assert_allclose(fill_masked(block), [[0.0, 3.0], [deep, -1.0], [-7.0, 3.0 + deep]], rtol=1e-15)
-    assert_array_equal(fill_masked_with_least(block), [[0.0, 3.0], [-7.0, -1.0], [-7.0, -1.0]])
-    for fill in (fill_masked, fill_masked_with_least):
-        assert_array_equal(fill(np.eye(3)), np.eye(3))
-
-
-def test_what_is_left_of_masked_classes_sums_to_one():
-    proba = np.array([[0.2, 0.0, 0.3], [0.5, 1.0, 0.3], [0.3, 0.0, 0.4]])
-    masked = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0]], dtype=bool)
-    assert_allclose(drop_masked(proba, masked).T, [[0.4, 0, 0.6], [0.5, 0, 0.5], [0.3, 0.3, 0.4]])

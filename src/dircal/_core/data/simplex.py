@@ -3,7 +3,6 @@
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from dircal._typing import FloatArray
 
@@ -11,9 +10,6 @@ __all__ = [
     "ROUNDING",
     "SUM_ROUNDING",
     "TINY",
-    "drop_masked",
-    "fill_masked",
-    "fill_masked_with_least",
     "log_softmax",
     "normalise",
     "normalise_beyond_rounding",
@@ -74,36 +70,6 @@ def softmax(block: FloatArray) -> FloatArray:
     """Softmax of each column of ``block`` (k, m), in place."""
     block -= block.max(axis=0)
     return normalise(np.exp(block, out=block))
-
-
-def fill_masked(block: FloatArray) -> FloatArray:
-    """Logits (k, m) in which those of masked classes, -inf, are finite.
-
-    Each is read as `TINY` beside one for the best class of its column: as a probability of zero is
-    where no clip is larger.
-    """
-    if block.min() > -np.inf:
-        return block
-    return np.where(np.isneginf(block), block.max(axis=0) + np.log(TINY), block)
-
-
-def fill_masked_with_least(block: FloatArray) -> FloatArray:
-    """The same with the least logit of the column that is not masked."""
-    if block.min() > -np.inf:
-        return block
-    masked = np.isneginf(block)
-    return np.where(masked, np.where(masked, np.inf, block).min(axis=0), block)
-
-
-def drop_masked(block: FloatArray, masked: npt.NDArray[np.bool_]) -> FloatArray:
-    """Probabilities (k, m) without those of masked classes, in place; columns sum to one again.
-
-    Where nothing is left of a column, the classes that are not masked get the same.
-    """
-    block[masked] = 0.0
-    none = sums_of_columns(block) == 0.0
-    block[:, none] = ~masked[:, none]
-    return normalise(block)
 
 
 def rest_of_proba(block: FloatArray) -> FloatArray:
