@@ -18,7 +18,7 @@ from dircal.report._diagrams import BINS
 from dircal.report._fingerprints import fingerprints_of_arrays, fingerprints_of_parts
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.tables import LabelledScores, order_in_doubt
+from dircal.tables import LabelledScores, find_better_order
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
 
@@ -49,7 +49,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     some = data.sample(_JUDGED)
     total = data.total_weight if data.is_weighted else None
     scored = as_they_are.fold(partial(_labels_of_block, len(names)))
-    better = order_in_doubt(some, request.input_scale)
+    better = find_better_order(some, request.input_scale)
     name_of = dict(zip(data.classes.tolist(), names, strict=True))
     return DataSummary(
         request.source,

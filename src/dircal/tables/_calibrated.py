@@ -13,12 +13,12 @@ import numpy.typing as npt
 from dircal._files import whole_file
 from dircal._typing import AnyFloatArray, FloatArray
 from dircal.tables._array_files import ArrayFile
-from dircal.tables._arrays import as_matrix, check_values
 from dircal.tables._batches import ArrayBatch, RowGroup, TextBatch, arrow_errors
 from dircal.tables._checks import warn_if_probabilities
 from dircal.tables._columns import FITTING
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._values import as_matrix, check_values
 
 __all__ = ["CalibratedTable"]
 

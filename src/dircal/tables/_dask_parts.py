@@ -25,7 +25,7 @@ from dircal._threads import limited_blas
 from dircal.tables._batches import AbstractBatch
 from dircal.tables._memory import reused_memory
 from dircal.tables._part_reader import CheckedPart, PartReader
-from dircal.tables._parts import Agreement, PartSummary
+from dircal.tables._raw_rows import Agreement, PartSummary
 
 __all__ = ["DaskStore"]
 

@@ -12,6 +12,7 @@ from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Reader, row_slices
 from dircal._core.data.simplex import rest_of_logits, rest_of_proba
 from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
+from dircal.tables._columns import Arguments
 
 __all__ = ["BOTH", "AbstractLabelledRows", "LabelledScores"]
 
@@ -73,6 +74,15 @@ class AbstractLabelledRows(ABC):
     @abstractmethod
     def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
         """Sum a function of the rows, part by part."""
+
+    @abstractmethod
+    def check(
+        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+    ) -> None:
+        """Call a function of the rows that raises a ValueError if they are invalid.
+
+        Its ``arguments`` name rows by their place.
+        """
 
     @abstractmethod
     def sample(self, n_rows: int) -> "LabelledScores":
@@ -158,6 +168,12 @@ class LabelledScores(AbstractLabelledRows):
     def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
         """Return the function of these rows."""
         return function(self)
+
+    def check(
+        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+    ) -> None:
+        """Call the function of these rows."""
+        function(self, arguments)
 
     def sample(self, n_rows: int) -> "LabelledScores":
         """Return all rows."""

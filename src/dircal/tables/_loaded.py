@@ -13,7 +13,6 @@ from dircal._progress import Progress
 from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.tables._array_files import ArrayFile, read_label_file
-from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import BatchRows
 from dircal.tables._column_choice import ClassColumns, Wording
 from dircal.tables._columns import FITTING
@@ -21,8 +20,10 @@ from dircal.tables._conversion import NamedScores, as_array
 from dircal.tables._label_types import is_missing, show
 from dircal.tables._labels import as_labels
 from dircal.tables._limits import LIMITS
-from dircal.tables._parts import common_labels
+from dircal.tables._raw_rows import common_labels
+from dircal.tables._soft_labels import as_counts_if_whole
 from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._values import as_matrix
 
 if TYPE_CHECKING:
     from dircal.tables._score_table import ScoreTable
@@ -180,11 +181,9 @@ def _load_soft(table: "ScoreTable") -> LoadedRows:
     kept = ~has_no_annotator(numbers, table.skip_unlabelled)
     if not kept.any():
         raise no_labels(table)
-    labels = numbers[kept]
-    if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64)
-        if table.annotators_share:
-            labels = labels / labels.sum(axis=1, keepdims=True)
+    labels = as_counts_if_whole(numbers[kept])
+    if table.annotators_share and labels.dtype.kind == "i":
+        labels = labels / labels.sum(axis=1, keepdims=True)
     return _load_scores(table, found, labels, None if kept.all() else kept)
 
 

@@ -16,7 +16,7 @@ from dircal._core.data.parts import (
 )
 from dircal.tables._batches import AbstractBatch
 from dircal.tables._part_reader import CheckedPart, PartReader
-from dircal.tables._parts import Agreement, PartSummary
+from dircal.tables._raw_rows import Agreement, PartSummary
 
 __all__ = ["LocalStore"]
 

@@ -2,19 +2,21 @@
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+
+from dircal.exceptions import RowSumWarning, warn
 
 __all__ = [
     "LARGEST",
     "ROW_SUM_QUIET",
     "ROW_SUM_TOLERANCE",
     "SUM_SLACK",
-    "WorstSum",
+    "RowSum",
     "check_integer",
     "check_number",
     "check_option",
@@ -36,11 +38,37 @@ _OF_TIME = (np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True)
-class WorstSum:
-    """Largest distance of the sum of a row from one, and a warning if it is large."""
+class RowSum:
+    """Distance of the sum of a row from one; a warning or an error if it is large."""
 
     miss: float
     warning: str = ""
+    error: str = ""
+
+    @classmethod
+    def of(cls, name: str, row: str, total: float, values: npt.NDArray[Any], fix: str = "") -> Self:
+        """Compare the sum of a row with one; the argument and the row are called by their names."""
+        miss = abs(total - 1.0)
+        sums = f"{row} sums to {total:.6g}"
+        if miss > ROW_SUM_TOLERANCE + SUM_SLACK:
+            return cls(miss, error=f"`{name}` must have rows that sum to one; {sums}. {fix}")
+        # Rows of half precision miss by more.
+        if miss <= max(ROW_SUM_QUIET, rounding_of(values)):
+            return cls(miss)
+        message = f"`{name}` has rows that do not sum to one ({sums}); they were renormalised."
+        return cls(miss, message)
+
+    @staticmethod
+    def settle(worst: "Iterable[RowSum]") -> float:
+        """Raise the first error, warn about the row farthest from one, and return how far it is."""
+        found = [*worst]
+        error = next((each.error for each in found if each.error), "")
+        if error:
+            raise ValueError(error)
+        farthest = max(found, key=lambda each: each.miss)
+        if farthest.warning:
+            warn(farthest.warning, RowSumWarning)
+        return farthest.miss
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from dircal._core.data.parts import Part
 from dircal._typing import InputScale
-from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import AbstractBatch, BatchRows
 from dircal.tables._column_choice import Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
 from dircal.tables._loaded import has_no_annotator, missing_labels, present_labels
-from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
+from dircal.tables._raw_rows import Agreement, PartSummary, RawRows
+from dircal.tables._soft_labels import as_counts_if_whole
+from dircal.tables._values import as_matrix
 
 __all__ = ["CheckedPart", "PartReader"]
 
@@ -25,7 +26,7 @@ __all__ = ["CheckedPart", "PartReader"]
 class CheckedPart:
     """A part that was read, and its summary."""
 
-    raw: RawPart | None
+    raw: RawRows | None
     summary: PartSummary
 
     def __sizeof__(self) -> int:
@@ -85,14 +86,16 @@ class PartReader:
             if raw is None:
                 return CheckedPart(None, PartSummary(n_left_out=n_left_out))
             place = raw.place
-            summary = check_part(raw, self.input_scale, replace(self.arguments, row=place))
-            return CheckedPart(raw, replace(summary, n_left_out=n_left_out))
+            arguments = replace(self.arguments, row=place)
+            summary = raw.summary(arguments)
+            worst = raw.worst_sum(self.input_scale, arguments)
+            return CheckedPart(raw, replace(summary, worst=worst, n_left_out=n_left_out))
         except ValueError as error:
             text = str(error)
             where = "" if place(0).partition(" of ")[2] in text else f" (In {batch.name}.)"
             return CheckedPart(None, PartSummary(error=text + where))
 
-    def read(self, batch: AbstractBatch, frame: Any = None) -> tuple[RawPart | None, int]:
+    def read(self, batch: AbstractBatch, frame: Any = None) -> tuple[RawRows | None, int]:
         """Read the arrays of a batch, None without rows; and count the rows that are left out."""
         if frame is None:
             rows = batch.read(self.scores, self._others)
@@ -111,7 +114,7 @@ class PartReader:
             weight = None if weight is None else as_array(weight)[kept]
         n_left_out = 0 if kept is None else rows.n_rows - len(kept)
         arguments = replace(self.arguments, row=place)
-        return RawPart.of(scores, labels, weight, arguments), n_left_out
+        return RawRows.of(scores, labels, weight, arguments), n_left_out
 
     def _labels_of(self, rows: BatchRows) -> tuple[Any, npt.NDArray[np.intp] | None]:
         """Return the labels of a batch, and the rows that have one; None if all have."""
@@ -123,10 +126,11 @@ class PartReader:
         else:
             columns = [as_array(rows.others[name]) for name in self.labels]
             labels = as_matrix(np.column_stack(columns), self.arguments.labels)[0]
+            labels = as_counts_if_whole(labels)
             missing = has_no_annotator(labels, self.skip_unlabelled)
         return labels, np.flatnonzero(~missing) if missing.any() else None
 
-    def part(self, raw: RawPart, agreed: Agreement, first: int, *, keeps: bool) -> Part:
+    def part(self, raw: RawRows, agreed: Agreement, first: int, *, keeps: bool) -> Part:
         """Make a part that begins at row ``first`` of all, with columns assigned to classes."""
         return Part(first, raw.assign(agreed, self.input_scale), raw.place, {} if keeps else None)
 

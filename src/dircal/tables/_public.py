@@ -15,7 +15,6 @@ from dircal.tables._arrays import (
     check_predictions,
     check_probabilities,
     check_scores,
-    check_values,
 )
 from dircal.tables._calibrated import CalibratedTable
 from dircal.tables._checks import check_fit, check_score_table
@@ -67,14 +66,15 @@ from dircal.tables._numbers import (
     check_number,
     check_option,
 )
-from dircal.tables._order import order_in_doubt, warn_of_order
+from dircal.tables._order import find_better_order, warn_column_order
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
-from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
+from dircal.tables._soft_labels import reject_soft_labels
 from dircal.tables._text import TextFile
 from dircal.tables._two_classes import BINARY
 from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._values import check_values
 from dircal.tables._weights import check_weight
 
 __all__ = [
@@ -122,7 +122,6 @@ __all__ = [
     "check_ranks",
     "check_score_table",
     "check_scores",
-    "check_soft_labels",
     "check_square",
     "check_table",
     "check_values",
@@ -132,6 +131,7 @@ __all__ = [
     "classes_of_columns",
     "eager_frame",
     "empty_labels",
+    "find_better_order",
     "find_columns",
     "find_key",
     "groups_of_fit",
@@ -144,11 +144,10 @@ __all__ = [
     "match_exactly",
     "match_names",
     "observed_classes",
-    "order_in_doubt",
     "parse_whole_numbers",
     "pass_progress",
     "plain_labels_advice",
-    "refuse_soft_labels",
+    "reject_soft_labels",
     "same_kind",
     "scan",
     "scan_files",
@@ -156,6 +155,6 @@ __all__ = [
     "split_groups",
     "unchanged",
     "unique_keys",
-    "warn_of_order",
+    "warn_column_order",
     "with_common_classes",
 ]
