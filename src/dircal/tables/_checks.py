@@ -11,6 +11,7 @@ from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import FITTING, Arguments
 from dircal.tables._dask_parts import DaskStore
+from dircal.tables._known_labels import LabelReader
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
@@ -137,12 +138,14 @@ def _check_parts(
     arguments = table.arguments(arguments, "row {}".format)
     reader = PartReader(
         tuple(names),
-        tuple(soft_columns(table)[0]) if labels is None else labels,
+        LabelReader(
+            tuple(soft_columns(table)[0]) if labels is None else labels,
+            table.skip_unlabelled,
+            table.columns.words,
+        ),
         table.weight,
-        table.skip_unlabelled,
         input_scale,
         arguments,
-        table.columns.words,
     )
     store = _store(table, reader)
     summaries = store.survey()

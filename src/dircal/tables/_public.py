@@ -36,6 +36,7 @@ from dircal.tables._keys import (
     split_groups,
     unique_keys,
 )
+from dircal.tables._known_labels import empty_labels, parse_whole_numbers
 from dircal.tables._label_types import (
     as_label_array,
     as_plain,
@@ -51,7 +52,7 @@ from dircal.tables._labels import (
     observed_classes,
 )
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, empty_labels, parse_whole_numbers
+from dircal.tables._loaded import LoadedRows
 from dircal.tables._names import (
     as_classes,
     find_columns,
