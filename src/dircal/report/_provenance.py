@@ -18,12 +18,9 @@ from dircal.report._diagrams import BINS
 from dircal.report._fingerprints import fingerprints_of_arrays, fingerprints_of_parts
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.tables import LabelledScores, find_better_order
+from dircal.tables import LIMITS, LabelledScores, find_better_order
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
-
-# Rows of a table in parts by which the order of its columns is judged.
-_JUDGED = 2**16
 
 
 def row_numbers(task: Task) -> Callable[[int], int] | None:
@@ -46,7 +43,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     else:
         prints = fingerprints_of_parts(data)
     counts = data.fold_rows(partial(_labels_of, len(names)))
-    some = data.sample(_JUDGED)
+    some = data.sample(LIMITS.judged_rows)
     total = data.total_weight if data.is_weighted else None
     scored = as_they_are.fold(partial(_labels_of_block, len(names)))
     better = find_better_order(some, request.input_scale)

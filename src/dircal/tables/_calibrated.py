@@ -25,9 +25,6 @@ __all__ = ["CalibratedTable"]
 _MARKS = "dircal.calibrated"
 # Rounding of float32, in which a file may keep what was calibrated.
 _ROUNDING = 1e-6
-# Rows of a group of a Parquet file that is written; it waits in memory until it is full.
-_GROUP_ROWS = 2**19
-_READ_BUFFER = 2**20
 # Length of the comment of a ZIP file, which has two bytes.
 _COMMENT_LENGTH = 2**16 - 1
 
@@ -324,16 +321,15 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
     import pyarrow.parquet as pq
 
     [path], calibrated = calibration.table.files, calibration.calibrated
-    positions = calibrated.positions
+    positions, limits = calibrated.positions, calibration.table.limits
     with (
         arrow_errors(path),
-        pq.ParquetFile(path, buffer_size=_READ_BUFFER, pre_buffer=False) as file,
+        pq.ParquetFile(path, buffer_size=limits.buffer_bytes, pre_buffer=False) as file,
     ):
         old = file.schema_arrow
         schema = _changed_schema(calibration, old)
         places = positions if calibration.added is None else range(len(old), len(schema))
-        cells = calibration.table.limits.block_cells
-        blocks = file.iter_batches(batch_size=max(1, cells // len(old)))
+        blocks = file.iter_batches(batch_size=max(1, limits.block_cells // len(old)))
         writer = None
         waiting: list[Any] = []
         try:
@@ -350,7 +346,7 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
                     kind = schema.field(place).type
                     arrays[place] = pa.array(column.astype(kind.to_pandas_dtype()))
                 waiting.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
-                if sum(rows.num_rows for rows in waiting) >= _GROUP_ROWS:
+                if sum(rows.num_rows for rows in waiting) >= limits.group_rows:
                     writer.write_table(pa.Table.from_batches(waiting))
                     waiting.clear()
             if writer is None:

@@ -184,7 +184,7 @@ def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
         ]
     if table.client is not None:
         return DaskStore(table.client, batches, reader, delayed, table.on_rows)
-    return LocalStore(batches, reader, table.limits.memory_bytes, on_rows=table.on_rows)
+    return LocalStore(batches, reader, table.limits, on_rows=table.on_rows)
 
 
 def _reject_arrays(

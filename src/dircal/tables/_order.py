@@ -8,11 +8,9 @@ from dircal._typing import InputScale, LabelArray
 from dircal.exceptions import ColumnOrderWarning, warn
 from dircal.tables._columns import Arguments
 from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._limits import LIMITS
 
 __all__ = ["check_labels_fit", "find_better_order", "warn_column_order"]
-
-# Rows by which the order of columns is judged.
-_JUDGED = 2**16
 
 
 def check_labels_fit(
@@ -25,7 +23,7 @@ def check_labels_fit(
     """Warn if labels fit another order of columns; raise if the class of a row is masked."""
     # First, since columns in another order also mask labels.
     if not order_is_known:
-        warn_column_order(data.sample(_JUDGED), input_scale, arguments)
+        warn_column_order(data.sample(LIMITS.judged_rows), input_scale, arguments)
     if input_scale == "logit":
         data.check(check_labels_left, arguments)
 
