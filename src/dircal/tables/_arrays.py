@@ -8,18 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.tables._columns import FITTING, MEASURING, Arguments
+from dircal.tables._columns import FITTING, MEASURING, Arguments, reject_ambiguous_columns
 from dircal.tables._conversion import as_array
 from dircal.tables._label_types import show
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import reject_swapped_arguments
-from dircal.tables._new_rows import columns_of_new_rows
+from dircal.tables._names import match_exactly, match_names
 from dircal.tables._numbers import ROW_SUM_QUIET
 from dircal.tables._order import check_labels_fit, warn_column_order
-from dircal.tables._raw_rows import RawRows, agree
-from dircal.tables._two_classes import as_column, two_columns
+from dircal.tables._raw_rows import RawRows, agree, check_weight
+from dircal.tables._two_classes import as_column, match_one, two_columns
 from dircal.tables._values import as_matrix, check_values, reject_lazy
-from dircal.tables._weights import check_weight
 
 __all__ = [
     "check_confidence",
@@ -108,7 +107,7 @@ def check_scores(
         )
     whole = two_columns(inputs, None, input_scale) if n_features == 1 else inputs
     check_values(whole, None, input_scale, FITTING)
-    return inputs, columns_of_new_rows(names, column_classes, n_features, feature_names)
+    return inputs, _columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
 def check_probabilities(
@@ -156,3 +155,33 @@ def check_confidence(
             "Pass the largest probability of each row."
         )
     return values, right.astype(bool), weight
+
+
+def _columns_of_new_rows(
+    names: LabelArray | None,
+    column_classes: LabelArray,
+    n_features: int,
+    feature_names: LabelArray | None,
+) -> LabelArray:
+    """Label of each column of new rows, by their names where these tell."""
+    if names is None:
+        return column_classes
+    exact, near = (match_one,) * 2 if n_features == 1 else (match_exactly, match_names)
+    matched = exact(names, column_classes)
+    if matched is not None:
+        return matched
+    if feature_names is None:
+        matched = near(names, column_classes)
+        if matched is None and n_features > 1:
+            reject_ambiguous_columns(names, column_classes, FITTING)
+        return column_classes if matched is None else matched
+    if np.array_equal(names, feature_names):
+        return column_classes
+    # Names that are like labels tell only if those of the fit did.
+    then, now = near(feature_names, column_classes), near(names, column_classes)
+    if then is None or now is None or not np.array_equal(then, column_classes):
+        raise ValueError(
+            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
+            f"{show(feature_names)}. Select and order the columns as in `fit`."
+        )
+    return now

@@ -223,13 +223,13 @@ class _Calibration:
             warn_if_probabilities(scores, self.table, fix)
         result = calibrated._in_columns(calibrated._predict(scores, place))
         if is_first and beside is not None and self.beside is not None:
-            self._refuse_own_output(scores, beside(self.beside))
+            self._reject_own_output(scores, beside(self.beside))
         self.n_rows += len(scores)
         if calibrated.on_rows is not None:
             calibrated.on_rows(len(scores))
         return result
 
-    def _refuse_own_output(self, scores: AnyFloatArray, beside: AnyFloatArray) -> None:
+    def _reject_own_output(self, scores: AnyFloatArray, beside: AnyFloatArray) -> None:
         """Raise if the scores that the map was made for are next to what is to be calibrated."""
         calibrated = self.calibrated
         try:

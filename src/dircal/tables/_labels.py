@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._conversion import as_array, refuse_masked
+from dircal.tables._conversion import as_array, reject_masked
 from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_label_types
 
 __all__ = [
@@ -31,7 +31,7 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"`{name}` is None: requires {name} to be passed, but the target y is None. "
             f"Pass the true label of each row of `{arguments.scores}`."
         )
-    refuse_masked(name, y)
+    reject_masked(name, y)
     table = as_label_array(y, name)
     if table.ndim == 2 and table.shape[1] > 1:
         _reject_table(table, arguments)

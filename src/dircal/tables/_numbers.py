@@ -20,7 +20,7 @@ __all__ = [
     "check_integer",
     "check_number",
     "check_option",
-    "refuse_dates",
+    "reject_datetimes",
     "rounding_of",
 ]
 
@@ -121,7 +121,7 @@ def _shown(value: object) -> str:
     return repr(value)
 
 
-def refuse_dates(values: npt.NDArray[Any]) -> None:
+def reject_datetimes(values: npt.NDArray[Any]) -> None:
     """Raise a TypeError on times, which NumPy counts from 1970 where numbers are asked for."""
     kind = values.dtype.kind
     if kind in "mM" or (kind == "O" and any(isinstance(x, _OF_TIME) for x in values.flat)):

@@ -26,7 +26,6 @@ from dircal.tables._columns import (
     classes_of_columns,
 )
 from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
-from dircal.tables._eager import eager_frame
 from dircal.tables._keys import (
     check_keys,
     find_key,
@@ -70,13 +69,13 @@ from dircal.tables._numbers import (
 from dircal.tables._order import find_better_order, warn_column_order
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._pass_progress import Passes, pass_progress
+from dircal.tables._raw_rows import check_weight
 from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
 from dircal.tables._soft_labels import reject_soft_labels
 from dircal.tables._text import TextFile
 from dircal.tables._two_classes import BINARY
 from dircal.tables._unchanged import changed, unchanged
-from dircal.tables._values import check_values
-from dircal.tables._weights import check_weight
+from dircal.tables._values import check_values, eager_frame
 
 __all__ = [
     "BINARY",

@@ -3,6 +3,7 @@
 Arrays are a table of one batch.
 """
 
+import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.tables._columns import Arguments, classes_of_columns
-from dircal.tables._conversion import category_order
+from dircal.tables._columns import FITTING, Arguments, classes_of_columns
+from dircal.tables._conversion import as_array, category_order, reject_masked
 from dircal.tables._label_types import as_label_array
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import as_labels, class_indices, observed_classes
-from dircal.tables._numbers import RowSum
+from dircal.tables._numbers import LARGEST, RowSum, reject_datetimes
 from dircal.tables._soft_labels import SoftReading, SoftSummary, as_soft_table, has_label_columns
 from dircal.tables._two_classes import classes_of_two, two_columns
 from dircal.tables._values import as_matrix, worst_row_sum
-from dircal.tables._weights import as_weight, check_total_weight
 
-__all__ = ["Agreement", "PartSummary", "RawRows", "agree", "common_labels"]
+__all__ = ["Agreement", "PartSummary", "RawRows", "agree", "check_weight", "common_labels"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RawRows:
         """Check the shape and the types of at least one row; see `check_fit` for ``counts``."""
         inputs, names = as_matrix(scores, arguments.scores)
         n, label_names = len(inputs), None
-        weight = None if weight is None else as_weight(weight, n, arguments)
+        weight = None if weight is None else _as_weight(weight, n, arguments)
         categories = category_order(labels)
         if has_label_columns(labels, arguments, counts=counts):
             labels, label_names = as_soft_table(labels, weight, n, arguments)
@@ -194,7 +194,7 @@ def agree(
             "Check how the table was selected."
         )
     total = sum(part.total_weight for part in full)
-    check_total_weight(total, arguments)
+    _check_total_weight(total, arguments)
     names, n_features = full[0].names, full[0].n_columns
     first, soft, told = full[0].soft, None, None
     if first is None:
@@ -206,7 +206,7 @@ def agree(
         )
         if soft.are_counts:
             total = soft.n_annotators
-            check_total_weight(total, arguments)
+            _check_total_weight(total, arguments)
         own = first.labels(names, n_features, classes, arguments)
         observed = own if classes is None else own[:0]
     if arguments.is_binary:
@@ -250,3 +250,62 @@ def _common_categories(parts: Sequence[PartSummary]) -> LabelArray | None:
         part.categories is not None and np.array_equal(part.categories, first) for part in parts
     )
     return first if same else None
+
+
+def check_weight(
+    sample_weight: ArrayLike | None, n_samples: int, arguments: Arguments = FITTING
+) -> FloatArray | None:
+    """Return one weight for each row, or None if there are none."""
+    if sample_weight is None:
+        return None
+    weight = _as_weight(sample_weight, n_samples, arguments)
+    with np.errstate(over="ignore"):
+        _check_total_weight(float(weight.sum()), arguments)
+    return weight
+
+
+def _as_weight(sample_weight: ArrayLike, n_samples: int, arguments: Arguments) -> FloatArray:
+    """Return one weight for each row, all of which may be zero."""
+    name = arguments.weights
+    if isinstance(sample_weight, numbers.Number):
+        raise ValueError(
+            f"`{name}` must be one weight for each row; got the number {sample_weight!r}. "
+            "Pass an array, or None for equal weights."
+        )
+    reject_masked(name, sample_weight)
+    try:
+        given = as_array(sample_weight, name)
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex")
+        reject_datetimes(given)
+        weight = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`{name}` must hold numbers; got values of another kind ({error}). "
+            "Pass one number for each row."
+        ) from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"`{name}` must have shape ({n_samples},), one weight for each row; "
+            f"got shape {weight.shape}. Sample weights must be 1D array or scalar per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        i = int(bad.argmax())
+        raise ValueError(
+            f"`{name}` must be finite and not negative; {arguments.row(i)} has weight {weight[i]}. "
+            "Use zero to leave a row out."
+        )
+    return weight
+
+
+def _check_total_weight(total: float, arguments: Arguments = FITTING) -> None:
+    """Raise unless the sum of the weights can be divided by."""
+    name = arguments.weights
+    if total == 0.0:
+        raise ValueError(f"`{name}` is zero for every row. Give some row a weight.")
+    if not 1.0 / LARGEST < total < LARGEST:
+        raise ValueError(
+            f"`{name}` sums to {total:.3g}, which cannot be computed with. "
+            "Divide the weights by their mean."
+        )

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
-from dircal.tables._columns import Arguments, refuse_riddles
-from dircal.tables._conversion import as_array, refuse_masked, refuse_sparse
-from dircal.tables._eager import eager_frame
+from dircal.tables._columns import Arguments, reject_ambiguous_columns
+from dircal.tables._conversion import as_array, reject_masked, reject_sparse
 from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
 from dircal.tables._names import match_names
 from dircal.tables._numbers import RowSum
+from dircal.tables._values import eager_frame
 
 __all__ = [
     "SoftReading",
@@ -155,7 +155,7 @@ class SoftReading:
         if names is not None:
             matched = match_names(names, labels)
             if matched is None:
-                refuse_riddles(names, labels, replace(arguments, scores=arguments.labels))
+                reject_ambiguous_columns(names, labels, replace(arguments, scores=arguments.labels))
             labels = labels if matched is None else matched
         order = np.argsort(labels)
         return self if (order == np.arange(len(order))).all() else replace(self, order=order)
@@ -233,8 +233,8 @@ def as_soft_table(
         given = np.array(list(frame.columns), dtype=object)
         names = None if given.tolist() == list(range(len(given))) else given
         labels = frame.to_numpy()
-    refuse_masked(name, labels)
-    refuse_sparse(name, labels)
+    reject_masked(name, labels)
+    reject_sparse(name, labels)
     table = as_array(labels, name)
     if table.dtype.kind not in "fiub":
         raise ValueError(

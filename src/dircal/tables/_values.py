@@ -5,15 +5,15 @@ from typing import Any, NoReturn
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
 
 from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._conversion import NamedScores, as_array, refuse_masked, refuse_sparse
-from dircal.tables._eager import eager_frame
-from dircal.tables._numbers import LARGEST, RowSum, refuse_dates
+from dircal.tables._conversion import NamedScores, as_array, reject_masked, reject_sparse
+from dircal.tables._numbers import LARGEST, RowSum, reject_datetimes
 
-__all__ = ["as_matrix", "check_values", "reject_lazy", "worst_row_sum"]
+__all__ = ["as_matrix", "check_values", "eager_frame", "reject_lazy", "worst_row_sum"]
 
 
 def reject_lazy(name: str, value: object) -> None:
@@ -38,12 +38,25 @@ def reject_lazy(name: str, value: object) -> None:
     )
 
 
+def eager_frame(name: str, value: Any) -> nw.DataFrame[Any]:
+    """Wrap a data frame; errors about its columns call it ``name``."""
+    try:
+        return nw.from_native(value, eager_only=True)
+    except DuplicateError:
+        columns = list(getattr(value, "column_names", value.columns))
+        repeated = next(one for one in columns if columns.count(one) > 1)
+        raise ValueError(
+            f"`{name}` must have distinct column names; got {repeated!r:.60} more than once. "
+            "Rename its columns."
+        ) from None
+
+
 def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
     """Numbers (n, k) without copying them, and the column names of a data frame."""
     if isinstance(X, NamedScores):
         return X.matrix, X.names
     reject_lazy(name, X)
-    refuse_sparse(name, X)
+    reject_sparse(name, X)
     names: LabelArray | None = None
     if nw.dependencies.is_into_dataframe(X):
         frame = eager_frame(name, X)
@@ -51,7 +64,7 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
         if names.tolist() == list(range(len(names))):
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
-    refuse_masked(name, X)
+    reject_masked(name, X)
     matrix = as_array(X, name)
     if np.iscomplexobj(matrix):
         raise ValueError(
@@ -59,7 +72,7 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
         )
     if matrix.dtype.kind not in "fiub":
         try:
-            refuse_dates(matrix)
+            reject_datetimes(matrix)
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -109,7 +122,7 @@ def worst_row_sum(
             continue
         low, high = float(block.min()), float(block.max())
         if not (np.isfinite(low) and np.isfinite(high)):
-            refuse_entry(block, ~np.isfinite(block), part.start, arguments)
+            raise_for_entry(block, ~np.isfinite(block), part.start, arguments)
         if low < 0:
             i, j = np.argwhere(block < 0)[0]
             raise ValueError(
@@ -138,7 +151,7 @@ def check_logits(block: npt.NDArray[Any], first_row: int, arguments: Arguments) 
         return
     bad = np.isnan(block) | (block == np.inf)
     if bad.any():
-        refuse_entry(block, bad, first_row, arguments)
+        raise_for_entry(block, bad, first_row, arguments)
     masked = block == -np.inf
     none_left = masked.all(axis=1)
     if none_left.any():
@@ -155,7 +168,7 @@ def check_logits(block: npt.NDArray[Any], first_row: int, arguments: Arguments) 
         )
 
 
-def refuse_entry(
+def raise_for_entry(
     block: npt.NDArray[Any], bad: npt.NDArray[np.bool_], first_row: int, arguments: Arguments
 ) -> NoReturn:
     """Raise a ValueError about the first entry that is bad."""
