@@ -14,9 +14,9 @@ from dircal.tables._label_types import show
 from dircal.tables._labelled_scores import LabelledScores
 from dircal.tables._labels import reject_swapped_arguments
 from dircal.tables._names import match_exactly, match_names
-from dircal.tables._numbers import ROW_SUM_QUIET
 from dircal.tables._order import check_labels_fit, warn_column_order
 from dircal.tables._raw_rows import RawRows, agree, check_weight
+from dircal.tables._row_sums import ROW_SUM_QUIET
 from dircal.tables._two_classes import as_column, match_one, two_columns
 from dircal.tables._values import as_matrix, check_values, reject_lazy
 

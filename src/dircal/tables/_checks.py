@@ -15,11 +15,11 @@ from dircal.tables._known_labels import LabelReader
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
-from dircal.tables._numbers import ROW_SUM_TOLERANCE
 from dircal.tables._order import check_labels_fit
 from dircal.tables._part_reader import PartReader
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._raw_rows import Agreement, PartSummary, agree
+from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
 

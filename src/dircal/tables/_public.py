@@ -60,16 +60,12 @@ from dircal.tables._names import (
     match_exactly,
     match_names,
 )
-from dircal.tables._numbers import (
-    ROW_SUM_TOLERANCE,
-    check_integer,
-    check_number,
-    check_option,
-)
+from dircal.tables._numbers import check_integer, check_number, check_option
 from dircal.tables._order import find_better_order, warn_column_order
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._raw_rows import check_weight
+from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
 from dircal.tables._soft_labels import reject_soft_labels
 from dircal.tables._text import TextFile

@@ -11,7 +11,8 @@ from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array, reject_masked, reject_sparse
-from dircal.tables._numbers import LARGEST, RowSum, reject_datetimes
+from dircal.tables._numbers import LARGEST, reject_datetimes
+from dircal.tables._row_sums import RowSum
 
 __all__ = ["as_matrix", "check_values", "eager_frame", "reject_lazy", "worst_row_sum"]
 
