@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal import VectorScaling, scan
+from dircal.tables import TableLimits
 from dircal.tables._batches import frame_rows
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -45,9 +46,10 @@ def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_par
     monkeypatch.setattr(parts, "_FEWEST_BYTES", 2**14)
     found = []
     for n_threads in (1, 3):
-        monkeypatch.setattr(_local_parts, "_MOST_THREADS", n_threads)
         monkeypatch.setattr(_local_parts.os, "cpu_count", lambda: 8)
-        found.append(VectorScaling().fit(in_parts(folder, weight="w")).coef_)
+        limits = TableLimits(memory_bytes=0, threads=n_threads)
+        table = replace(in_parts(folder, weight="w"), limits=limits)
+        found.append(VectorScaling().fit(table).coef_)
     assert_array_equal(*found)
 
 

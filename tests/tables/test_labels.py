@@ -7,7 +7,7 @@ import pytest
 from dircal import BetaCalibrator, Report, TemperatureScaling, metrics
 from dircal.tables import FITTING
 from dircal.tables._labels import class_indices
-from dircal.tables._parts import common_labels
+from dircal.tables._raw_rows import common_labels
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.4, 0.6]])
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dircal import TemperatureScaling, scan
-from dircal.tables import TableLimits, _calibrated
+from dircal.tables import TableLimits
 
 A, B = [0.75, 0.5, 1.0], [0.25, 0.5, 0.0]
 
@@ -81,12 +81,12 @@ def test_single_precision_stays_single(tmp_path, fitted):
     assert pq.read_table(tmp_path / "out").schema.equals(table.schema)
 
 
-def test_row_groups_are_filled(tmp_path, monkeypatch, fitted):
-    monkeypatch.setattr(_calibrated, "_GROUP_ROWS", 600)
+def test_row_groups_are_filled(tmp_path, fitted):
     half = np.full(2000, 0.5)
     table = pa.table({"i": np.arange(2000), "a": half, "b": half})
     pq.write_table(table, tmp_path / "p.parquet")
-    scores = replace(scan(tmp_path / "p.parquet"), limits=TableLimits(block_cells=3 * 256))
+    limits = TableLimits(block_cells=3 * 256, group_rows=600)
+    scores = replace(scan(tmp_path / "p.parquet"), limits=limits)
     fitted.predict_proba(scores).write(tmp_path / "out")
     found = pq.ParquetFile(tmp_path / "out")
     assert found.metadata.num_row_groups == 3

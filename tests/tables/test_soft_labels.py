@@ -15,8 +15,7 @@ from dircal import (
     metrics,
 )
 from dircal.exceptions import ColumnOrderWarning, RowSumWarning
-from dircal.tables import FITTING, check_fit
-from dircal.tables._soft_labels import as_soft_labels
+from dircal.tables import check_fit
 
 P = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6], [0.4, 0.4, 0.2]])
 COUNTS = np.array([[3, 1, 0], [0, 2, 2], [1, 0, 5], [0, 0, 0]])
@@ -100,9 +99,9 @@ def test_rows_of_weight_zero_may_hold_anything():
 
 
 def test_lists_of_lists():
-    soft = as_soft_labels([[1, 2], [3, 0]], None, 2, FITTING, counts=False)
-    assert_allclose(soft.shares, [[1 / 3, 2 / 3], [1.0, 0.0]])
-    assert_array_equal(soft.weight, [3, 3])
+    data = check([[0.4, 0.6], [0.9, 0.1]], [[1, 2], [3, 0]])
+    assert_allclose(data.targets, [[1 / 3, 2 / 3], [1.0, 0.0]])
+    assert_array_equal(data.sample_weight, [3, 3])
 
 
 def test_the_number_of_rows():

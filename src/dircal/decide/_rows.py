@@ -12,7 +12,7 @@ from dircal.tables import (
     LabelledScores,
     check_predictions,
     check_scores,
-    refuse_soft_labels,
+    reject_soft_labels,
 )
 
 __all__ = ["LabelledRows", "labelled_rows", "rows_to_decide"]
@@ -65,7 +65,7 @@ def labelled_rows(
     """Checked rows with their true classes."""
     data: LabelledScores = check_predictions(y_true, y_prob, None, classes, name=name)
     if data.targets is not None or data.sample_weight is not None:
-        refuse_soft_labels()
+        reject_soft_labels()
     return LabelledRows(_in_order(data.inputs, data.column_classes), data.labels, data.classes)
 
 

@@ -1,7 +1,7 @@
 """Rows with soft labels where rows are drawn: each counts once, however many annotators it has."""
 
 from dircal.metrics import Predictions
-from dircal.tables import AbstractLabelledRows, LabelledScores, refuse_soft_labels
+from dircal.tables import AbstractLabelledRows, LabelledScores, reject_soft_labels
 
 __all__ = ["once_each", "refuse_soft", "rows_once_each"]
 
@@ -38,4 +38,4 @@ def rows_once_each(data: AbstractLabelledRows, name: str) -> AbstractLabelledRow
 def refuse_soft(predictions: Predictions) -> None:
     """Raise where labels are drawn from the predictions, one for each row."""
     if predictions.has_soft_labels:
-        refuse_soft_labels()
+        reject_soft_labels()

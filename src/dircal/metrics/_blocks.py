@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import Chunk
 from dircal._typing import FloatArray, IntArray
-from dircal.tables import refuse_soft_labels
+from dircal.tables import reject_soft_labels
 
 __all__ = ["Block", "ConfidenceBlock"]
 
@@ -40,7 +40,7 @@ class Block:
     def labels(self) -> IntArray:
         """The label of each row (m,), where there is one."""
         if self.targets is not None:
-            refuse_soft_labels()
+            reject_soft_labels()
         return self.label_or_mode
 
     @cached_property

@@ -15,7 +15,7 @@ from dircal.metrics._rows import AbstractRows, MeanOf
 from dircal.tables import (
     LabelledScores,
     check_predictions,
-    refuse_soft_labels,
+    reject_soft_labels,
     show,
 )
 
@@ -110,7 +110,7 @@ class Predictions(AbstractRows[Block]):
     def labels(self) -> IntArray:
         """Position (n,) of the true class among the sorted ones, where there is one."""
         if self.has_soft_labels:
-            refuse_soft_labels()
+            reject_soft_labels()
         return self.rows.labels
 
     @property

@@ -20,12 +20,9 @@ from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.tables import AbstractLabelledRows, LabelledScores, order_in_doubt
+from dircal.tables import LIMITS, AbstractLabelledRows, LabelledScores, find_better_order
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
-
-# Rows of a table in parts by which the order of its columns is judged.
-_JUDGED = 2**16
 
 
 def row_numbers(task: Task) -> Callable[[int], int] | None:
@@ -48,10 +45,10 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     else:
         prints = fingerprints_of_parts(data)
     counts = data.fold_rows(partial(_labels_of, len(names)))
-    some = data.sample(_JUDGED)
+    some = data.sample(LIMITS.judged_rows)
     total = data.total_weight if data.is_weighted else None
     scored = as_they_are.fold(partial(_labels_of_block, len(names)))
-    better = order_in_doubt(some, request.input_scale)
+    better = find_better_order(some, request.input_scale)
     name_of = dict(zip(data.classes.tolist(), names, strict=True))
     return DataSummary(
         request.source,

@@ -21,7 +21,7 @@ from dircal.tables import (
     check_fit,
     check_fit_arrays,
     check_random_state,
-    refuse_soft_labels,
+    reject_soft_labels,
 )
 
 __all__ = ["LEVEL", "REPORTING", "Request", "Task", "check_request"]
@@ -151,7 +151,7 @@ def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores |
         order_is_known=True,
     )
     if _has_soft_labels(old):
-        refuse_soft_labels("y_old")
+        reject_soft_labels("y_old")
     return old
 
 

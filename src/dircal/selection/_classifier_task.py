@@ -22,7 +22,7 @@ from dircal.tables import (
     classes_of_columns,
     observed_classes,
     show,
-    warn_of_order,
+    warn_column_order,
 )
 
 __all__ = ["ClassifierTask"]
@@ -77,7 +77,7 @@ class ClassifierTask:
             # Names of a data frame tell more.
             classes = order if isinstance(scores, np.ndarray) else None
         data = self._check(scores, self.used, classes)
-        warn_of_order(data, self.calibrator.input_scale, ESTIMATED)
+        warn_column_order(data, self.calibrator.input_scale, ESTIMATED)
         return self.estimator, self._calibrate(data)
 
     def ensemble(

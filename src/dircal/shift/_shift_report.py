@@ -11,7 +11,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.inference import score_test
 from dircal.shift._base import check_fitted_calibrator
 from dircal.shift._findings import Finding, LabelledProba, find_changes
-from dircal.tables import check_fit_arrays, check_integer, check_number, refuse_soft_labels
+from dircal.tables import check_fit_arrays, check_integer, check_number, reject_soft_labels
 
 __all__ = ["ShiftReport", "compare_rows", "shift_report"]
 
@@ -210,7 +210,7 @@ def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> Labelled
         order_is_known=True,
     )
     if data.targets is not None or data.sample_weight is not None:
-        refuse_soft_labels("y")
+        reject_soft_labels("y")
     return LabelledProba(fitted._predict_checked(data), data.labels.astype(np.intp))
 
 

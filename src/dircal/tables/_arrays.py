@@ -1,62 +1,31 @@
-"""The one door: raw input in, clean arrays out, or a ValueError that says what to do."""
+"""Validation of arrays: clean rows, or a ValueError with the argument, the value and the fix."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.chunks import row_slices
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.exceptions import RowSumWarning, warn
-from dircal.tables._columns import (
-    FITTING,
-    MEASURING,
-    Arguments,
-    classes_of_columns,
-)
-from dircal.tables._conversion import (
-    NamedScores,
-    as_array,
-    category_order,
-    refuse_masked,
-    refuse_sparse,
-)
-from dircal.tables._eager import eager_frame
+from dircal.tables._columns import FITTING, MEASURING, Arguments, reject_ambiguous_columns
+from dircal.tables._conversion import as_array
 from dircal.tables._label_types import show
 from dircal.tables._labelled_scores import LabelledScores
-from dircal.tables._labels import as_labels, class_indices, observed_classes, refuse_swapped
-from dircal.tables._lazy import refuse_lazy
-from dircal.tables._masked import check_labels_left, check_logits, refuse_entry
-from dircal.tables._new_rows import columns_of_new_rows
-from dircal.tables._numbers import (
-    ROW_SUM_QUIET,
-    ROW_SUM_TOLERANCE,
-    SUM_SLACK,
-    WorstSum,
-    refuse_dates,
-    rounding_of,
-)
-from dircal.tables._order import warn_of_order
-from dircal.tables._soft_labels import as_soft_labels, has_label_columns
-from dircal.tables._two_classes import (
-    as_column,
-    classes_of_two,
-    two_columns,
-)
-from dircal.tables._weights import check_weight
+from dircal.tables._labels import reject_swapped_arguments
+from dircal.tables._names import match_exactly, match_names
+from dircal.tables._order import check_labels_fit, warn_column_order
+from dircal.tables._raw_rows import RawRows, agree, check_weight
+from dircal.tables._row_sums import ROW_SUM_QUIET
+from dircal.tables._two_classes import as_column, match_one, two_columns
+from dircal.tables._values import as_matrix, check_values, reject_lazy
 
 __all__ = [
-    "as_matrix",
     "check_confidence",
     "check_fit_arrays",
     "check_predictions",
     "check_probabilities",
     "check_scores",
-    "check_values",
-    "worst_row_sum",
 ]
 
 
@@ -71,18 +40,9 @@ def check_fit_arrays(
     order_is_known: bool = False,
     counts: bool = False,
 ) -> LabelledScores:
-    """Scores, labels and weights of a fit, with every column assigned to its class.
-
-    With binary ``arguments`` there are two classes, and one column may stand for both. What a
-    classifier gave that knows its columns is not judged: its ``order_is_known``. Soft labels that
-    are no whole numbers are ``counts`` of annotators where that is said.
-    """
+    """Check the arrays of a fit, and assign every column to its class; see `check_fit`."""
     data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments, counts=counts)
-    # First, since columns in another order also mask labels.
-    if not order_is_known:
-        warn_of_order(data, input_scale, arguments)
-    if input_scale == "logit":
-        check_labels_left(data, arguments)
+    check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
     return data
 
 
@@ -96,14 +56,14 @@ def check_predictions(
     input_scale: InputScale = "probability",
     from_a_map: bool = False,
 ) -> LabelledScores:
-    """Probabilities, or logits, to be measured, their true labels and weights.
+    """Check probabilities or logits that are measured, their true labels and weights.
 
-    What comes ``from_a_map`` is taken as it is: its columns have been judged before.
+    The order of columns ``from_a_map`` was judged before.
     """
     arguments = replace(MEASURING, scores=name)
     data = _check_labelled(y_prob, y_true, sample_weight, classes, input_scale, arguments)
     if not from_a_map:
-        warn_of_order(data, input_scale, arguments)
+        warn_column_order(data, input_scale, arguments)
     return data
 
 
@@ -117,42 +77,15 @@ def _check_labelled(
     *,
     counts: bool = False,
 ) -> LabelledScores:
-    binary = arguments.is_binary
-    refuse_lazy(arguments.scores, scores)
-    refuse_swapped(scores, labels, arguments)
-    inputs, names = as_matrix(as_column(scores) if binary else scores, arguments.scores)
-    n_features = inputs.shape[1]
-    weight, n = check_weight(sample_weight, len(inputs), arguments), len(inputs)
-    if has_label_columns(labels, arguments, counts=counts):
-        soft = as_soft_labels(labels, weight, n, arguments, counts=counts)
-        soft, column_classes = soft.match(names, n_features, classes, arguments)
-        indices, targets = soft.labels, soft.targets
-        weight = check_weight(soft.times(weight), n, arguments)
-    else:
-        given = as_labels(labels, n, arguments)
-        observed = observed_classes(given if weight is None else given[weight > 0])
-        told = (category_order(labels),)
-        if binary:
-            column_classes = classes_of_two(observed, classes, names, n_features, *told)
-        else:
-            column_classes = classes_of_columns(
-                observed, classes, names, n_features, arguments, *told
-            )
-        # Rows of weight zero may carry a label that no class has: they count for nothing.
-        indices, targets = class_indices(given, np.sort(column_classes)), None
-    if n_features == 1:
-        inputs = two_columns(inputs, weight, input_scale)
-    check_values(inputs, weight, input_scale, arguments)
-    return LabelledScores(
-        inputs,
-        indices,
-        weight,
-        np.sort(column_classes),
-        column_classes,
-        names,
-        n_features,
-        targets=targets,
-    )
+    """Check arrays like a table of one batch."""
+    reject_lazy(arguments.scores, scores)
+    reject_swapped_arguments(scores, labels, arguments)
+    scores = as_column(scores) if arguments.is_binary else scores
+    raw = RawRows.of(scores, labels, sample_weight, arguments, counts=counts)
+    agreed = agree([raw.summary(arguments)], classes, arguments, counts=counts)
+    data = raw.assign(agreed, input_scale)
+    check_values(data.matrix, data.sample_weight, input_scale, arguments)
+    return data
 
 
 def check_scores(
@@ -174,7 +107,7 @@ def check_scores(
         )
     whole = two_columns(inputs, None, input_scale) if n_features == 1 else inputs
     check_values(whole, None, input_scale, FITTING)
-    return inputs, columns_of_new_rows(names, column_classes, n_features, feature_names)
+    return inputs, _columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
 def check_probabilities(
@@ -224,102 +157,31 @@ def check_confidence(
     return values, right.astype(bool), weight
 
 
-def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArray | None]:
-    """Numbers (n, k) without copying them, and the column names of a data frame."""
-    if isinstance(X, NamedScores):
-        return X.matrix, X.names
-    refuse_lazy(name, X)
-    refuse_sparse(name, X)
-    names: LabelArray | None = None
-    if nw.dependencies.is_into_dataframe(X):
-        frame = eager_frame(name, X)
-        names = np.array(list(frame.columns), dtype=object)
-        if names.tolist() == list(range(len(names))):
-            names = None  # pandas numbers columns that have no names
-        X = frame.to_numpy()
-    refuse_masked(name, X)
-    matrix = as_array(X, name)
-    if np.iscomplexobj(matrix):
+def _columns_of_new_rows(
+    names: LabelArray | None,
+    column_classes: LabelArray,
+    n_features: int,
+    feature_names: LabelArray | None,
+) -> LabelArray:
+    """Label of each column of new rows, by their names where these tell."""
+    if names is None:
+        return column_classes
+    exact, near = (match_one,) * 2 if n_features == 1 else (match_exactly, match_names)
+    matched = exact(names, column_classes)
+    if matched is not None:
+        return matched
+    if feature_names is None:
+        matched = near(names, column_classes)
+        if matched is None and n_features > 1:
+            reject_ambiguous_columns(names, column_classes, FITTING)
+        return column_classes if matched is None else matched
+    if np.array_equal(names, feature_names):
+        return column_classes
+    # Names that are like labels tell only if those of the fit did.
+    then, now = near(feature_names, column_classes), near(names, column_classes)
+    if then is None or now is None or not np.array_equal(then, column_classes):
         raise ValueError(
-            f"`{name}` holds complex numbers. (Complex data not supported.) Pass real ones."
+            f"`X` has columns named {show(names)}, but the calibrator was fitted on columns named "
+            f"{show(feature_names)}. Select and order the columns as in `fit`."
         )
-    if matrix.dtype.kind not in "fiub":
-        try:
-            refuse_dates(matrix)
-            matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"`{name}` must hold numbers; got values of type {matrix.dtype} ({error}). "
-                "Pass the columns with the scores only."
-            ) from error
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"`{name}` must be a 2D array, with a row for each sample and a column for each class; "
-            f"got {matrix.ndim} dimension(s) of shape {matrix.shape}. "
-            f"Reshape your data: {name}.reshape(1, -1) if it is a single row."
-        )
-    if 0 in matrix.shape:
-        what = "sample(s)" if len(matrix) == 0 else "feature(s)"
-        raise ValueError(
-            f"`{name}` is empty: 0 {what} (shape={matrix.shape}) while a minimum of 1 is required. "
-            "Pass at least one row and one column for each class."
-        )
-    return matrix, names
-
-
-def check_values(
-    inputs: npt.NDArray[Any],
-    weight: FloatArray | None,
-    input_scale: InputScale,
-    arguments: Arguments,
-) -> None:
-    """Refuse what is neither probabilities nor logits, a chunk at a time."""
-    worst = worst_row_sum(inputs, weight, input_scale, arguments)
-    if worst.warning:
-        warn(worst.warning, RowSumWarning)
-
-
-def worst_row_sum(
-    inputs: npt.NDArray[Any],
-    weight: FloatArray | None,
-    input_scale: InputScale,
-    arguments: Arguments,
-) -> WorstSum:
-    """Check values like `check_values`, without a warning."""
-    name, fix = arguments.scores, arguments.fix
-    farthest, row, total = 0.0, 0, 1.0
-    for part in row_slices(inputs.shape):
-        block = inputs[part]
-        if weight is not None:
-            block = np.where(weight[part, None] > 0, block, 1.0 / inputs.shape[1])
-        if input_scale == "logit":
-            check_logits(block, part.start, arguments)
-            continue
-        low, high = float(block.min()), float(block.max())
-        if not (np.isfinite(low) and np.isfinite(high)):
-            refuse_entry(block, ~np.isfinite(block), part.start, arguments)
-        if low < 0:
-            i, j = np.argwhere(block < 0)[0]
-            raise ValueError(
-                f"`{name}` must not be negative; {arguments.row(part.start + i)}, "
-                f"{arguments.column(j)} is {block[i, j]:.6g}. {fix} (Negative values in data.)"
-            )
-        # Twice as fast as the sum over the short axis.
-        sums = np.einsum("ij->i", block, dtype=np.float64, casting="unsafe")
-        misses = np.abs(sums - 1.0)
-        i = int(misses.argmax())
-        if misses[i] > farthest:
-            farthest, row, total = float(misses[i]), part.start + i, float(sums[i])
-    if farthest > ROW_SUM_TOLERANCE + SUM_SLACK:
-        raise ValueError(
-            f"`{name}` must have rows that sum to one; {arguments.row(row)} sums to "
-            f"{total:.6g}. {fix}"
-        )
-    # Rows of half precision miss by more, and no one can help it.
-    if farthest <= max(ROW_SUM_QUIET, rounding_of(inputs[row])):
-        return WorstSum(farthest)
-    return WorstSum(
-        farthest,
-        f"`{name}` has rows that do not sum to one ({arguments.row(row)} sums to {total:.6g}); "
-        "they were renormalised.",
-    )
+    return now

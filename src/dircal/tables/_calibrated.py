@@ -13,21 +13,18 @@ import numpy.typing as npt
 from dircal._files import whole_file
 from dircal._typing import AnyFloatArray, FloatArray
 from dircal.tables._array_files import ArrayFile
-from dircal.tables._arrays import as_matrix, check_values
 from dircal.tables._batches import ArrayBatch, RowGroup, TextBatch, arrow_errors
 from dircal.tables._checks import warn_if_probabilities
 from dircal.tables._columns import FITTING
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._values import as_matrix, check_values
 
 __all__ = ["CalibratedTable"]
 
 _MARKS = "dircal.calibrated"
 # Rounding of float32, in which a file may keep what was calibrated.
 _ROUNDING = 1e-6
-# Rows of a group of a Parquet file that is written; it waits in memory until it is full.
-_GROUP_ROWS = 2**19
-_READ_BUFFER = 2**20
 # Length of the comment of a ZIP file, which has two bytes.
 _COMMENT_LENGTH = 2**16 - 1
 
@@ -226,13 +223,13 @@ class _Calibration:
             warn_if_probabilities(scores, self.table, fix)
         result = calibrated._in_columns(calibrated._predict(scores, place))
         if is_first and beside is not None and self.beside is not None:
-            self._refuse_own_output(scores, beside(self.beside))
+            self._reject_own_output(scores, beside(self.beside))
         self.n_rows += len(scores)
         if calibrated.on_rows is not None:
             calibrated.on_rows(len(scores))
         return result
 
-    def _refuse_own_output(self, scores: AnyFloatArray, beside: AnyFloatArray) -> None:
+    def _reject_own_output(self, scores: AnyFloatArray, beside: AnyFloatArray) -> None:
         """Raise if the scores that the map was made for are next to what is to be calibrated."""
         calibrated = self.calibrated
         try:
@@ -324,16 +321,15 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
     import pyarrow.parquet as pq
 
     [path], calibrated = calibration.table.files, calibration.calibrated
-    positions = calibrated.positions
+    positions, limits = calibrated.positions, calibration.table.limits
     with (
         arrow_errors(path),
-        pq.ParquetFile(path, buffer_size=_READ_BUFFER, pre_buffer=False) as file,
+        pq.ParquetFile(path, buffer_size=limits.buffer_bytes, pre_buffer=False) as file,
     ):
         old = file.schema_arrow
         schema = _changed_schema(calibration, old)
         places = positions if calibration.added is None else range(len(old), len(schema))
-        cells = calibration.table.limits.block_cells
-        blocks = file.iter_batches(batch_size=max(1, cells // len(old)))
+        blocks = file.iter_batches(batch_size=max(1, limits.block_cells // len(old)))
         writer = None
         waiting: list[Any] = []
         try:
@@ -350,7 +346,7 @@ def _write_parquet(calibration: _Calibration, target: Path) -> int:
                     kind = schema.field(place).type
                     arrays[place] = pa.array(column.astype(kind.to_pandas_dtype()))
                 waiting.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
-                if sum(rows.num_rows for rows in waiting) >= _GROUP_ROWS:
+                if sum(rows.num_rows for rows in waiting) >= limits.group_rows:
                     writer.write_table(pa.Table.from_batches(waiting))
                     waiting.clear()
             if writer is None:

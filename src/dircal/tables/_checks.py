@@ -11,13 +11,15 @@ from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import FITTING, Arguments
 from dircal.tables._dask_parts import DaskStore
+from dircal.tables._known_labels import LabelReader
 from dircal.tables._labelled_scores import AbstractLabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
-from dircal.tables._numbers import ROW_SUM_TOLERANCE
+from dircal.tables._order import check_labels_fit
 from dircal.tables._part_reader import PartReader
 from dircal.tables._partitioned import PartitionedScores
-from dircal.tables._parts import Agreement, PartSummary, agree
+from dircal.tables._raw_rows import Agreement, PartSummary, agree
+from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
 
@@ -42,7 +44,7 @@ def check_fit(
     integers are ``counts`` of annotators if the caller declares it.
     """
     if isinstance(X, ScoreTable):
-        _refuse_arrays(X, y, sample_weight, arguments)
+        _reject_arrays(X, y, sample_weight, arguments)
         return check_score_table(
             X, classes, input_scale, arguments, order_is_known=order_is_known, counts=counts
         )
@@ -136,18 +138,20 @@ def _check_parts(
     arguments = table.arguments(arguments, "row {}".format)
     reader = PartReader(
         tuple(names),
-        tuple(soft_columns(table)[0]) if labels is None else labels,
+        LabelReader(
+            tuple(soft_columns(table)[0]) if labels is None else labels,
+            table.skip_unlabelled,
+            table.columns.words,
+        ),
         table.weight,
-        table.skip_unlabelled,
         input_scale,
         arguments,
-        table.columns.words,
     )
     store = _store(table, reader)
     summaries = store.survey()
     agreed = _agree(table, summaries, classes, arguments, counts=counts)
     data = PartitionedScores.of(store.parts(agreed, summaries), agreed)
-    data.judge(input_scale, arguments, order_is_known=order_is_known)
+    check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
     return data
 
 
@@ -180,10 +184,10 @@ def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
         ]
     if table.client is not None:
         return DaskStore(table.client, batches, reader, delayed, table.on_rows)
-    return LocalStore(batches, reader, table.limits.memory_bytes, on_rows=table.on_rows)
+    return LocalStore(batches, reader, table.limits, on_rows=table.on_rows)
 
 
-def _refuse_arrays(
+def _reject_arrays(
     table: ScoreTable, y: object, sample_weight: object, arguments: Arguments
 ) -> None:
     for name, value, role in (

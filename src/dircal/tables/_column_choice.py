@@ -141,7 +141,7 @@ class TableColumns:
         far as the user passed them; columns ``aside`` are labels, weights and groups.
         """
         given = None if classes is None else self._as_typed(list(classes), labels)
-        self._refuse_unknown(labels, given)
+        self._reject_unknown(labels, given)
         if self.by_nature is not None:
             return self._by_order(list(self.by_nature), given, labels)
         taken = set(aside)
@@ -319,7 +319,7 @@ class TableColumns:
             f"({self.words.names}) or by pattern ({self.words.pattern})."
         )
 
-    def _refuse_unknown(self, labels: LabelArray, given: LabelArray | None) -> None:
+    def _reject_unknown(self, labels: LabelArray, given: LabelArray | None) -> None:
         if given is None:
             return
         if len(np.unique(given)) != len(given):

@@ -18,7 +18,7 @@ __all__ = [
     "MEASURING",
     "Arguments",
     "classes_of_columns",
-    "refuse_riddles",
+    "reject_ambiguous_columns",
 ]
 
 
@@ -127,7 +127,7 @@ def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments
     return observed
 
 
-def refuse_riddles(names: LabelArray, labels: LabelArray, arguments: Arguments) -> None:
+def reject_ambiguous_columns(names: LabelArray, labels: LabelArray, arguments: Arguments) -> None:
     """Raise where columns match no labels, but some seem to be called after one: a guess."""
     like = like_labels(names, labels)
     if not like:
@@ -153,5 +153,5 @@ def _labels_by_name(
     if matched is None:
         matched = match_with_absent(names, observed)
     if matched is None:
-        refuse_riddles(names, observed, arguments)
+        reject_ambiguous_columns(names, observed, arguments)
     return matched

@@ -14,8 +14,8 @@ __all__ = [
     "NamedScores",
     "as_array",
     "category_order",
-    "refuse_masked",
-    "refuse_sparse",
+    "reject_masked",
+    "reject_sparse",
     "same_kind",
 ]
 
@@ -49,7 +49,7 @@ def as_array(value: Any, name: str = "array") -> npt.NDArray[Any]:
         return np.asarray([as_array(one, name) for one in value])
     if _library_of(value) is None:
         return np.asarray(value)
-    refuse_sparse(name, value)
+    reject_sparse(name, value)
     try:
         array = _from_library(value)
     # Every library has errors of its own for what cannot be read.
@@ -138,7 +138,7 @@ def category_order(labels: Any) -> LabelArray | None:
     return None if categories is None else np.asarray(categories)
 
 
-def refuse_masked(name: str, value: object) -> None:
+def reject_masked(name: str, value: object) -> None:
     """Refuse an array with masked entries, which NumPy would take for what is below the mask."""
     masked = isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
     if masked or _is(value, "torch.MaskedTensor"):
@@ -147,7 +147,7 @@ def refuse_masked(name: str, value: object) -> None:
         )
 
 
-def refuse_sparse(name: str, value: Any) -> None:
+def reject_sparse(name: str, value: Any) -> None:
     """Refuse what does not hold its zeros, and say what makes it hold them."""
     layout = str(getattr(value, "layout", "")) if _is(value, _TORCH) else ""
     if layout not in ("", "torch.strided"):

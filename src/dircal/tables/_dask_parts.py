@@ -5,9 +5,13 @@ a function to the bundles and gets sums back. Nothing is kept that Dask could no
 worker that is lost costs time, and changes no digit.
 """
 
-from collections.abc import Callable, Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -23,9 +27,8 @@ from dircal._core.data.parts import (
 )
 from dircal._threads import limited_blas
 from dircal.tables._batches import AbstractBatch
-from dircal.tables._memory import reused_memory
 from dircal.tables._part_reader import CheckedPart, PartReader
-from dircal.tables._parts import Agreement, PartSummary
+from dircal.tables._raw_rows import Agreement, PartSummary
 
 __all__ = ["DaskStore"]
 
@@ -34,6 +37,12 @@ _RETRIES = 3
 # Scores are kept beside the rows where all that is kept of them, about five times as much, takes no
 # more than this part of the memory of the workers.
 _KEPT_COPIES, _MEMORY_SHARE = 5, 0.4
+# Numbers of `mallopt` in the GNU C library.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+# Blocks of chunks are half a megabyte; this is the largest that the library takes.
+_LARGE_BLOCK = 32 * 2**20
+_FREE_TOP = 256 * 2**20
+_USUAL_BLOCK = 128 * 2**10
 
 _T = TypeVar("_T")
 
@@ -141,9 +150,43 @@ def _bundle(
 
 
 def _fold(function: Callable[[Part], _T | None], bundle: _Bundle) -> _T | None:
-    with limited_blas(bundle.shape), reused_memory():
+    with limited_blas(bundle.shape), _reused_memory():
         return fold_bundle(function, iter(bundle.parts))
 
 
 def _add(results: list[_T | None]) -> _T | None:
     return add_up(iter(results))
+
+
+@contextmanager
+def _reused_memory() -> Iterator[None]:
+    """Keep freed blocks of memory for the next ones.
+
+    Dask starts workers with a small ``MALLOC_TRIM_THRESHOLD_``, which also makes the C library
+    request every block of a chunk from the system: a fold then takes twice the time.
+    """
+    usual = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    library = _c_library()
+    if library is None or not usual.isdecimal():
+        yield
+        return
+    library.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+    library.mallopt(_TRIM_THRESHOLD, _FREE_TOP)
+    try:
+        yield
+    finally:
+        library.mallopt(_MMAP_THRESHOLD, _USUAL_BLOCK)
+        library.mallopt(_TRIM_THRESHOLD, int(usual))
+
+
+@cache
+def _c_library() -> Any:
+    """The GNU C library; None elsewhere."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        library = ctypes.CDLL("libc.so.6")
+        library.mallopt  # noqa: B018
+    except (OSError, AttributeError):
+        return None
+    return library

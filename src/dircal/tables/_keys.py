@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.exceptions import UnknownGroupWarning, warn
-from dircal.tables._conversion import refuse_masked
-from dircal.tables._eager import eager_frame
+from dircal.tables._conversion import reject_masked
 from dircal.tables._label_types import as_label_array, as_plain
 from dircal.tables._score_table import ScoreTable
+from dircal.tables._values import eager_frame
 
 __all__ = [
     "check_keys",
@@ -49,7 +49,7 @@ def check_keys(
     of_type : str, optional
         `key_type` of earlier keys, which these must have as well.
     """
-    refuse_masked(name, given)
+    reject_masked(name, given)
     array = as_label_array(given, name).ravel()
     # Dates of NumPy would become integers.
     values = [*array] if array.dtype.kind in "mM" else array.tolist()

@@ -12,13 +12,13 @@ from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Reader, row_slices
 from dircal._core.data.simplex import rest_of_logits, rest_of_proba
 from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
+from dircal.tables._columns import Arguments
+from dircal.tables._limits import LIMITS
 
 __all__ = ["BOTH", "AbstractLabelledRows", "LabelledScores"]
 
 BOTH = np.array([0, 1])
 """Labels of a problem of one class against the rest: the rest, and the class itself."""
-# Numbers in memory at a time: the two columns of as many classes as fit in, and at least of one.
-_NUMBERS_AT_ONCE = 2**24
 
 _T = TypeVar("_T")
 
@@ -73,6 +73,15 @@ class AbstractLabelledRows(ABC):
     @abstractmethod
     def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
         """Sum a function of the rows, part by part."""
+
+    @abstractmethod
+    def check(
+        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+    ) -> None:
+        """Call a function of the rows that raises a ValueError if they are invalid.
+
+        Its ``arguments`` name rows by their place.
+        """
 
     @abstractmethod
     def sample(self, n_rows: int) -> "LabelledScores":
@@ -159,6 +168,12 @@ class LabelledScores(AbstractLabelledRows):
         """Return the function of these rows."""
         return function(self)
 
+    def check(
+        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+    ) -> None:
+        """Call the function of these rows."""
+        function(self, arguments)
+
     def sample(self, n_rows: int) -> "LabelledScores":
         """Return all rows."""
         del n_rows
@@ -201,7 +216,7 @@ class LabelledScores(AbstractLabelledRows):
         replaced by what can be computed with.
         """
         n_samples, n_classes = self.shape
-        at_once = max(1, _NUMBERS_AT_ONCE // (2 * n_samples))
+        at_once = max(1, LIMITS.pair_cells // (2 * n_samples))
         for first in range(0, n_classes, at_once):
             chosen = slice(first, min(first + at_once, n_classes))
             pairs = np.empty((chosen.stop - first, 2, n_samples))

@@ -9,14 +9,14 @@ from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._conversion import as_array, refuse_masked
+from dircal.tables._conversion import as_array, reject_masked
 from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_label_types
 
 __all__ = [
     "as_labels",
     "class_indices",
     "observed_classes",
-    "refuse_swapped",
+    "reject_swapped_arguments",
 ]
 
 # Whole numbers that span no more than this are looked up in a table; others are sorted.
@@ -31,10 +31,10 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"`{name}` is None: requires {name} to be passed, but the target y is None. "
             f"Pass the true label of each row of `{arguments.scores}`."
         )
-    refuse_masked(name, y)
+    reject_masked(name, y)
     table = as_label_array(y, name)
     if table.ndim == 2 and table.shape[1] > 1:
-        _refuse_table(table, arguments)
+        _reject_table(table, arguments)
     if table.dtype.kind == "c":
         raise ValueError(
             f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. "
@@ -56,7 +56,7 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
     return labels
 
 
-def refuse_swapped(scores: ArrayLike, labels: ArrayLike, arguments: Arguments) -> None:
+def reject_swapped_arguments(scores: ArrayLike, labels: ArrayLike, arguments: Arguments) -> None:
     """Raise where labels were passed as the scores, and the scores as the labels."""
     first, second = _shape(scores), _shape(labels)
     if len(first) < 2 and len(second) == 2 and second[1] > 1:
@@ -83,7 +83,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def _refuse_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
+def _reject_table(table: npt.NDArray[Any], arguments: Arguments) -> NoReturn:
     """Labels in several columns: one-hot, several for each row, or no labels at all."""
     name = arguments.labels
     fix = (

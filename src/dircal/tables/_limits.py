@@ -23,7 +23,15 @@ class TableLimits:
     record_bytes : int
         A line of this many bytes is not part of a table.
     judged_rows : int
-        Rows that decide whether the columns are in doubt.
+        Rows of a table in parts by which the order of its columns is judged.
+    group_rows : int
+        Rows of a row group of Parquet that is written; they are in memory until it is full.
+    buffer_bytes : int
+        Bytes of a Parquet file that are read ahead when it is copied.
+    pair_cells : int
+        Cells of two-class problems that are in memory at a time, and at least one problem.
+    threads : int
+        Threads that read parts: each has one in memory, so more would cost more than they save.
     """
 
     memory_bytes: int = 256 * 2**20
@@ -32,6 +40,10 @@ class TableLimits:
     block_bytes: int = 2**18
     record_bytes: int = 2**24
     judged_rows: int = 2**16
+    group_rows: int = 2**19
+    buffer_bytes: int = 2**20
+    pair_cells: int = 2**24
+    threads: int = 4
 
 
 LIMITS = TableLimits()

@@ -1,6 +1,5 @@
 """The rows of a table, loaded into memory."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,33 +12,31 @@ from dircal._progress import Progress
 from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.tables._array_files import ArrayFile, read_label_file
-from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import BatchRows
-from dircal.tables._column_choice import ClassColumns, Wording
+from dircal.tables._column_choice import ClassColumns
 from dircal.tables._columns import FITTING
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._label_types import is_missing, show
+from dircal.tables._known_labels import (
+    KnownLabels,
+    LabelReader,
+    as_plain_integers,
+    parse_whole_numbers,
+)
+from dircal.tables._label_types import show
 from dircal.tables._labels import as_labels
-from dircal.tables._limits import LIMITS
-from dircal.tables._parts import common_labels
-from dircal.tables._unchanged import changed, unchanged
+from dircal.tables._raw_rows import common_labels
+from dircal.tables._unchanged import unchanged
+from dircal.tables._values import as_matrix
 
 if TYPE_CHECKING:
     from dircal.tables._score_table import ScoreTable
 
 __all__ = [
     "LoadedRows",
-    "empty_labels",
     "load",
     "load_labels",
-    "missing_labels",
     "observed_labels",
-    "parse_whole_numbers",
-    "present_labels",
 ]
-
-# 007 is a name, and more digits than this do not fit an integer.
-_WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ def _load_scores(
     table: "ScoreTable",
     found: ClassColumns,
     labels: Any,
-    kept: npt.NDArray[np.bool_] | None,
+    kept: npt.NDArray[np.intp] | None,
 ) -> LoadedRows:
     names = [table.columns.names[i] for i in found.positions]
     others = [] if table.group is None else [table.group]
@@ -149,14 +146,12 @@ def _load_scores(
     scores = matrices[0] if len(matrices) == 1 else np.concatenate(matrices)
     group = None if table.group is None else _joined([part.others[table.group] for part in parts])
     weight = np.concatenate(weights) if weights else None
-    place = _Places(parts, None if kept is None else np.flatnonzero(kept))
+    place, n_rows = _Places(parts, kept), len(scores)
     if kept is not None:
-        if len(kept) != len(scores):
-            raise changed(table.files[0])
         scores = scores[kept]
         weight = None if weight is None else weight[kept]
         group = None if group is None else as_array(group)[kept]
-    n_left_out = 0 if kept is None else len(kept) - len(scores)
+    n_left_out = n_rows - len(scores)
     has_names = table.columns.by_nature is None
     return LoadedRows(scores, names, found, labels, weight, group, place, has_names, n_left_out)
 
@@ -170,22 +165,16 @@ def _load_soft(table: "ScoreTable") -> LoadedRows:
         classes = _soft_classes(table, None, numbers.shape[1])
         found = table.find(classes)
         numbers = numbers[:, _order_of(found, classes)]
+        given = [numbers]
     else:
         names, found = soft_columns(table)
         parts = [batch.read(names, ()) for batch in table.batches]
         given = [as_matrix(part.scores, "labels")[0] for part in parts if part.n_rows]
-        if not given:
-            raise no_rows(table)
-        numbers = np.concatenate(given)
-    kept = ~has_no_annotator(numbers, table.skip_unlabelled)
-    if not kept.any():
-        raise no_labels(table)
-    labels = numbers[kept]
-    if np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64)
-        if table.annotators_share:
-            labels = labels / labels.sum(axis=1, keepdims=True)
-    return _load_scores(table, found, labels, None if kept.all() else kept)
+    reader = LabelReader((), table.skip_unlabelled, table.columns.words)
+    labels, kept = _joined_labels([reader.read_soft(numbers) for numbers in given], table)
+    if table.annotators_share and labels.dtype.kind == "i":
+        labels = labels / labels.sum(axis=1, keepdims=True)
+    return _load_scores(table, found, labels, kept)
 
 
 def soft_columns(table: "ScoreTable") -> tuple[list[str], ClassColumns]:
@@ -202,12 +191,6 @@ def soft_columns(table: "ScoreTable") -> tuple[list[str], ClassColumns]:
 def _order_of(found: ClassColumns, classes: LabelArray) -> list[int]:
     """Places of the labels of the scores among ``classes``."""
     return [classes.tolist().index(label) for label in found.classes.tolist()]
-
-
-def has_no_annotator(numbers: FloatArray, skips_empty: bool) -> npt.NDArray[np.bool_]:
-    """Return which rows have no soft label: all zero, or empty if these are left out."""
-    known = np.nan_to_num(numbers) if skips_empty else numbers
-    return np.asarray(~(known != 0.0).any(axis=1))
 
 
 def no_rows(table: "ScoreTable") -> ValueError:
@@ -268,53 +251,33 @@ def _soft_classes(table: "ScoreTable", names: list[str] | None, n_classes: int) 
     return np.array(texts)
 
 
-def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.bool_] | None]:
-    """The labels, and which rows have one; None if all have."""
+def _labels_of(table: "ScoreTable") -> tuple[Any, npt.NDArray[np.intp] | None]:
+    """Return the labels, and the rows that have one; None if all have."""
     label = table.label
     if label is None:
         return None, None
     if table.is_label_file(label):
-        parts = [_label_file(table, Path(label))]
-        places: list[Callable[[int], str]] = ["row {}".format]
+        labels = _label_file(table, Path(label))
+        batches = [BatchRows(None, {label: labels}, len(labels), "row {}".format)]
     else:
-        read = [batch.read((), (label,)) for batch in table.batches]
-        read = [one for one in read if one.n_rows]
-        parts, places = [one.others[label] for one in read], [one.place for one in read]
-    if sum(map(len, parts)) == 0:
+        batches = [batch.read((), (label,)) for batch in table.batches]
+    reader = LabelReader(label, table.skip_unlabelled, table.columns.words)
+    labels, kept = _joined_labels([reader.read(rows) for rows in batches if rows.n_rows], table)
+    return typed_labels(labels, table), kept
+
+
+def _joined_labels(
+    parts: Sequence[KnownLabels], table: "ScoreTable"
+) -> tuple[Any, npt.NDArray[np.intp] | None]:
+    """Join the labels of batches, and the numbers of the rows that have one."""
+    if not parts:
         raise no_rows(table)
-    skips, words = table.skip_unlabelled, table.columns.words
-    pairs = zip(parts, places, strict=True)
-    is_kept = ~np.concatenate([missing_labels(*pair, label, words, skips) for pair in pairs])
-    if not is_kept.any():
+    every = KnownLabels((), np.concatenate([part.is_known for part in parts]))
+    labels = [part.labels for part in parts if len(part.labels)]
+    if not labels:
         raise no_labels(table)
-    joined = _joined(parts)
-    labels = joined if is_kept.all() else present_labels(joined, is_kept)
-    return typed_labels(labels, table), None if is_kept.all() else is_kept
-
-
-def missing_labels(
-    values: Any, place: Callable[[int], str], label: str, words: Wording, are_skipped: bool
-) -> npt.NDArray[np.bool_]:
-    """Find the rows without a label; raise if there are any, unless they are left out."""
-    missing = empty_labels(values)
-    if missing.any() and not are_skipped:
-        raise ValueError(
-            f"{place(int(missing.argmax()))}, column {label!r} is empty. Leave out the rows "
-            f"without a label{words.skip and f', or pass {words.skip}'}."
-        )
-    _check_length(values, place, label)
-    return missing
-
-
-def _check_length(values: Any, place: Callable[[int], str], label: str) -> None:
-    """Raise if a label is too long: every label of an array takes as much as the longest."""
-    array, limit = as_array(values), LIMITS.text_length
-    for row, value in enumerate(array.tolist() if array.dtype.kind == "O" else ()):
-        if isinstance(value, str) and len(value) > limit:
-            raise ValueError(
-                f"{place(row)}, column {label!r} contains a label of {len(value):,} characters; at "
-                f"most {limit:,} are read. Check which column has the labels."
-            )
+    joined, kept = _joined(labels), every.kept
+    return joined if kept is None else as_plain_integers(as_array(joined)), kept
 
 
 def _label_file(table: "ScoreTable", path: Path) -> LabelArray:
@@ -366,16 +329,14 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
             column.compute() if table.client is None else table.client.compute(column).result()
         )
         found.append(as_labels(distinct, len(distinct), arguments))
-    n_rows = 0
+    n_rows, reader = 0, LabelReader(table.label, table.skip_unlabelled, table.columns.words)
     for batch in table.batches:
         rows = batch.read((), (table.label,))
         n_rows += rows.n_rows
         if rows.n_rows == 0:
             continue
-        labels, words = as_array(rows.others[table.label]), table.columns.words
-        missing = missing_labels(labels, rows.place, table.label, words, table.skip_unlabelled)
-        if not missing.all():
-            labels = present_labels(labels, ~missing)
+        labels = as_array(reader.read(rows).labels)
+        if len(labels):
             try:
                 found.append(np.unique(as_labels(labels, len(labels), arguments)))
             except ValueError as error:
@@ -385,33 +346,6 @@ def observed_labels(table: "ScoreTable") -> LabelArray:
     classes = common_labels(found, arguments)
     # Strings as NumPy's own: files and messages have them so.
     return classes.astype(str) if classes.dtype.kind == "O" else classes
-
-
-def present_labels(values: Any, kept: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Take the labels that are not missing; integers are no longer objects then."""
-    labels = as_array(values)[kept]
-    if labels.dtype.kind == "O" and set(map(type, labels.tolist())) == {int}:
-        labels = np.array(labels.tolist())
-    return np.asarray(labels)
-
-
-def empty_labels(values: Any) -> npt.NDArray[np.bool_]:
-    """Which labels are missing: empty strings, None, NaN and NaT."""
-    array = as_array(values)
-    if array.dtype.kind in "US":
-        return np.asarray(np.char.str_len(np.char.strip(array)) == 0)
-    if array.dtype.kind == "O":
-        return np.array([not x.strip() if isinstance(x, str) else is_missing(x) for x in array])
-    # NaN and NaT differ from themselves.
-    return np.asarray(array != array)
-
-
-def parse_whole_numbers(texts: Any) -> LabelArray | None:
-    """Return integers if all strings are such; None otherwise."""
-    distinct, inverse = np.unique(texts, return_inverse=True)
-    if not all(_WHOLE_NUMBER.fullmatch(text) for text in distinct.tolist()):
-        return None
-    return np.array([int(text.partition(".")[0]) for text in distinct.tolist()])[inverse]
 
 
 def _joined(parts: Sequence[Any]) -> Any:

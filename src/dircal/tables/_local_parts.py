@@ -15,13 +15,11 @@ from dircal._core.data.parts import (
     fold_bundle,
 )
 from dircal.tables._batches import AbstractBatch
+from dircal.tables._limits import TableLimits
 from dircal.tables._part_reader import CheckedPart, PartReader
-from dircal.tables._parts import Agreement, PartSummary
+from dircal.tables._raw_rows import Agreement, PartSummary
 
 __all__ = ["LocalStore"]
-
-# Each thread holds a part: more of them would take more memory than they save time.
-_MOST_THREADS = 4
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -36,8 +34,7 @@ class LocalStore:
 
     batches: Sequence[AbstractBatch]
     reader: PartReader
-    memory_bytes: int
-    n_threads: int = field(default_factory=lambda: min(_MOST_THREADS, os.cpu_count() or 1))
+    limits: TableLimits
     on_rows: Callable[[int], None] | None = None
     _kept: dict[int, CheckedPart] = field(default_factory=dict, repr=False)
 
@@ -49,7 +46,7 @@ class LocalStore:
         checked = self.reader.check(self.batches[i])
         if (
             sum(each.summary.n_bytes for each in [*self._kept.values(), checked])
-            <= self.memory_bytes
+            <= self.limits.memory_bytes
         ):
             self._kept[i] = checked
         if self.on_rows is not None:
@@ -79,10 +76,11 @@ class LocalStore:
 
     def map(self, function: Callable[[_S], _T], items: Sequence[_S]) -> Iterator[_T]:
         """What a function makes of each item, in order, by so many threads."""
-        if self.n_threads == 1 or len(items) == 1:
+        n_threads = min(self.limits.threads, os.cpu_count() or 1)
+        if n_threads == 1 or len(items) == 1:
             yield from map(function, items)
             return
-        with ThreadPoolExecutor(self.n_threads) as threads:
+        with ThreadPoolExecutor(n_threads) as threads:
             try:
                 yield from threads.map(function, items)
             except BaseException:
@@ -98,7 +96,7 @@ class _LocalParts(AbstractParts):
         self._firsts = [0, *accumulate(each.n_rows for each in summaries)]
         self._bundles = bundle_by_bytes([each.n_bytes for each in summaries])
         self._kept: dict[int, Part] | None = None
-        if sum(each.n_bytes for each in summaries) <= table.memory_bytes:
+        if sum(each.n_bytes for each in summaries) <= table.limits.memory_bytes:
             self._kept = {}
         else:
             table.let_go()

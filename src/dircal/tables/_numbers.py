@@ -3,7 +3,6 @@
 import math
 import numbers
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,36 +10,15 @@ import numpy.typing as npt
 
 __all__ = [
     "LARGEST",
-    "ROW_SUM_QUIET",
-    "ROW_SUM_TOLERANCE",
-    "SUM_SLACK",
-    "WorstSum",
     "check_integer",
     "check_number",
     "check_option",
-    "refuse_dates",
-    "rounding_of",
+    "reject_datetimes",
 ]
 
 LARGEST = 1e100
 """Beyond this products of logits, weights and parameters leave the range of float64."""
-ROW_SUM_TOLERANCE = 1e-2
-"""Rows of probabilities may miss the sum of one by this much: real files do."""
-SUM_SLACK = 1e-9
-"""0.33 + 0.33 + 0.33 misses by a rounding error more than one hundredth."""
-ROW_SUM_QUIET = 1e-4
-"""Beyond this a renormalised sum is worth a warning."""
-# Numbers of seven bits after the first, where float16 has ten.
-_BFLOAT16_EPS = 2.0**-7
 _OF_TIME = (np.datetime64, np.timedelta64)
-
-
-@dataclass(frozen=True)
-class WorstSum:
-    """Largest distance of the sum of a row from one, and a warning if it is large."""
-
-    miss: float
-    warning: str = ""
 
 
 def check_option(name: str, value: object, allowed: Collection[str]) -> None:
@@ -93,21 +71,11 @@ def _shown(value: object) -> str:
     return repr(value)
 
 
-def refuse_dates(values: npt.NDArray[Any]) -> None:
+def reject_datetimes(values: npt.NDArray[Any]) -> None:
     """Raise a TypeError on times, which NumPy counts from 1970 where numbers are asked for."""
     kind = values.dtype.kind
     if kind in "mM" or (kind == "O" and any(isinstance(x, _OF_TIME) for x in values.flat)):
         raise TypeError("dates and spans of time are no numbers")
-
-
-def rounding_of(row: npt.NDArray[Any]) -> float:
-    """How far the rounding of numbers between zero and one may move their sum."""
-    if row.dtype.kind != "f":
-        return 0.0
-    if row.dtype == np.float32 and not (row.astype("<f4").view("<u4") & 0xFFFF).any():
-        # The upper halves alone are bfloat16, which NumPy does not have.
-        return _BFLOAT16_EPS
-    return float(np.finfo(row.dtype).eps)
 
 
 def _is_a(kind: type, value: object) -> bool:

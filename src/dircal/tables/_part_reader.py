@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from dircal._core.data.parts import Part
 from dircal._typing import InputScale
-from dircal.tables._arrays import as_matrix
 from dircal.tables._batches import AbstractBatch, BatchRows
-from dircal.tables._column_choice import Wording
 from dircal.tables._columns import Arguments
 from dircal.tables._conversion import NamedScores, as_array
-from dircal.tables._loaded import has_no_annotator, missing_labels, present_labels
-from dircal.tables._parts import Agreement, PartSummary, RawPart, check_part
+from dircal.tables._known_labels import LabelReader
+from dircal.tables._raw_rows import Agreement, PartSummary, RawRows
+from dircal.tables._values import as_matrix
 
 __all__ = ["CheckedPart", "PartReader"]
 
@@ -25,7 +24,7 @@ __all__ = ["CheckedPart", "PartReader"]
 class CheckedPart:
     """A part that was read, and its summary."""
 
-    raw: RawPart | None
+    raw: RawRows | None
     summary: PartSummary
 
     def __sizeof__(self) -> int:
@@ -41,27 +40,21 @@ class PartReader:
     ----------
     scores : tuple of str
         Columns with the scores.
-    labels : str or tuple of str
-        Column with the labels, or those with soft labels in the order of the scores.
+    labels : LabelReader
+        Reads the labels.
     weight : str or None
         Column with the weights, if there are any.
-    skip_unlabelled : bool
-        Whether rows without a label are left out.
     input_scale : {"probability", "logit"}
         Scale of the scores.
     arguments : Arguments
         Names of the arguments in messages.
-    words : Wording
-        Names of the options in messages.
     """
 
     scores: tuple[str, ...]
-    labels: str | tuple[str, ...]
+    labels: LabelReader
     weight: str | None
-    skip_unlabelled: bool
     input_scale: InputScale
     arguments: Arguments
-    words: Wording
 
     @property
     def columns(self) -> list[str]:
@@ -70,7 +63,8 @@ class PartReader:
 
     @property
     def _others(self) -> list[str]:
-        labels = [self.labels] if isinstance(self.labels, str) else self.labels
+        columns = self.labels.columns
+        labels = [columns] if isinstance(columns, str) else columns
         return [*labels, *([] if self.weight is None else [self.weight])]
 
     def check(self, batch: AbstractBatch, frame: Any = None) -> CheckedPart:
@@ -85,14 +79,16 @@ class PartReader:
             if raw is None:
                 return CheckedPart(None, PartSummary(n_left_out=n_left_out))
             place = raw.place
-            summary = check_part(raw, self.input_scale, replace(self.arguments, row=place))
-            return CheckedPart(raw, replace(summary, n_left_out=n_left_out))
+            arguments = replace(self.arguments, row=place)
+            summary = raw.summary(arguments)
+            worst = raw.worst_sum(self.input_scale, arguments)
+            return CheckedPart(raw, replace(summary, worst=worst, n_left_out=n_left_out))
         except ValueError as error:
             text = str(error)
             where = "" if place(0).partition(" of ")[2] in text else f" (In {batch.name}.)"
             return CheckedPart(None, PartSummary(error=text + where))
 
-    def read(self, batch: AbstractBatch, frame: Any = None) -> tuple[RawPart | None, int]:
+    def read(self, batch: AbstractBatch, frame: Any = None) -> tuple[RawRows | None, int]:
         """Read the arrays of a batch, None without rows; and count the rows that are left out."""
         if frame is None:
             rows = batch.read(self.scores, self._others)
@@ -100,33 +96,19 @@ class PartReader:
             rows = batch.of_frame(frame, self.scores, self._others)  # type: ignore[attr-defined]
         if rows.n_rows == 0:
             return None, 0
-        labels, kept = self._labels_of(rows)
+        known = self.labels.read(rows, self.arguments.labels)
         weight = None if self.weight is None else rows.others[self.weight]
-        scores, place = rows.scores, rows.place
+        scores, place, kept = rows.scores, rows.place, known.kept
         if kept is not None:
             if len(kept) == 0:
                 return None, rows.n_rows
             scores, place = _take(rows, kept), partial(_place_of_kept, place, kept)
-            labels = present_labels(labels, kept)
             weight = None if weight is None else as_array(weight)[kept]
         n_left_out = 0 if kept is None else rows.n_rows - len(kept)
         arguments = replace(self.arguments, row=place)
-        return RawPart.of(scores, labels, weight, arguments), n_left_out
+        return RawRows.of(scores, known.labels, weight, arguments), n_left_out
 
-    def _labels_of(self, rows: BatchRows) -> tuple[Any, npt.NDArray[np.intp] | None]:
-        """Return the labels of a batch, and the rows that have one; None if all have."""
-        if isinstance(self.labels, str):
-            labels = rows.others[self.labels]
-            missing = missing_labels(
-                labels, rows.place, self.labels, self.words, self.skip_unlabelled
-            )
-        else:
-            columns = [as_array(rows.others[name]) for name in self.labels]
-            labels = as_matrix(np.column_stack(columns), self.arguments.labels)[0]
-            missing = has_no_annotator(labels, self.skip_unlabelled)
-        return labels, np.flatnonzero(~missing) if missing.any() else None
-
-    def part(self, raw: RawPart, agreed: Agreement, first: int, *, keeps: bool) -> Part:
+    def part(self, raw: RawRows, agreed: Agreement, first: int, *, keeps: bool) -> Part:
         """Make a part that begins at row ``first`` of all, with columns assigned to classes."""
         return Part(first, raw.assign(agreed, self.input_scale), raw.place, {} if keeps else None)
 

@@ -13,14 +13,9 @@ from dircal._core.data.parts import AbstractParts, Part, PartSource
 from dircal._typing import InputScale, LabelArray
 from dircal.tables._columns import Arguments
 from dircal.tables._labelled_scores import BOTH, AbstractLabelledRows, LabelledScores
-from dircal.tables._masked import check_labels_left
-from dircal.tables._order import warn_of_order
-from dircal.tables._parts import Agreement
+from dircal.tables._raw_rows import Agreement
 
 __all__ = ["PartitionedScores"]
-
-# Rows by which the order of columns is judged.
-_JUDGED = 2**16
 
 _T = TypeVar("_T")
 _Change = Callable[[LabelledScores], LabelledScores]
@@ -149,6 +144,15 @@ class PartitionedScores(AbstractLabelledRows):
         """Sum a function of the rows, part by part."""
         return self.parts.fold(partial(_of_rows, function))
 
+    def check(
+        self, function: Callable[[LabelledScores, Arguments], None], arguments: Arguments
+    ) -> None:
+        """Call a function of each part; raise the error of the first one that is invalid."""
+        errors = self.parts.fold(partial(_error_of, function, arguments))
+        error = next((error for error in errors if error), "")
+        if error:
+            raise ValueError(error)
+
     def sample(self, n_rows: int) -> LabelledScores:
         """Every so many rows, no more than ``n_rows``; all where they are no more."""
         some = self.parts.fold(partial(_every, -(-self.n_rows_of_parts // n_rows)))
@@ -159,25 +163,6 @@ class PartitionedScores(AbstractLabelledRows):
         totals = len(self.column_classes), self.n_rows, self.total_weight
         rows = self.n_rows_of_parts
         return PartSource(self.parts, read, self.change, rows, totals, self.is_weighted)
-
-    def judge(
-        self, input_scale: InputScale, arguments: Arguments, *, order_is_known: bool = False
-    ) -> None:
-        """Look once more, now that columns have classes.
-
-        Warn where some of the rows fit another order of the columns far better, and refuse rows of
-        logits whose own class is masked.
-        """
-        if order_is_known and input_scale == "probability":
-            return
-        step = -(-self.n_rows // _JUDGED)
-        found = self.parts.fold(partial(_look, step, input_scale, arguments))
-        if not order_is_known:
-            some = [rows for rows, _ in found if rows.shape[0] > 0]
-            warn_of_order(some[0].with_more(some[1:]), input_scale, arguments)
-        error = next((error for _, error in found if error), "")
-        if error:
-            raise ValueError(error)
 
 
 def _of_rows(function: Callable[[LabelledScores], _T], part: Part) -> _T:
@@ -228,14 +213,11 @@ def _undecided_rows(change: _Change | None, rows: LabelledScores) -> LabelledSco
     return rows if used.all() else rows.take(np.flatnonzero(used))
 
 
-def _look(
-    step: int, input_scale: InputScale, arguments: Arguments, part: Part
-) -> list[tuple[LabelledScores, str]]:
-    """Every so many rows of a part, in a list, and what is wrong with it."""
-    here, error = np.arange(-part.first % step, part.rows.shape[0], step), ""
-    if input_scale == "logit":
-        try:
-            check_labels_left(part.rows, replace(arguments, row=part.place))
-        except ValueError as refused:
-            error = str(refused)
-    return [(part.rows.take(here).copied(), error)]
+def _error_of(
+    function: Callable[[LabelledScores, Arguments], None], arguments: Arguments, part: Part
+) -> list[str]:
+    try:
+        function(part.rows, replace(arguments, row=part.place))
+    except ValueError as error:
+        return [str(error)]
+    return [""]

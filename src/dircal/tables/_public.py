@@ -15,7 +15,6 @@ from dircal.tables._arrays import (
     check_predictions,
     check_probabilities,
     check_scores,
-    check_values,
 )
 from dircal.tables._calibrated import CalibratedTable
 from dircal.tables._checks import check_fit, check_score_table
@@ -27,7 +26,6 @@ from dircal.tables._columns import (
     classes_of_columns,
 )
 from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
-from dircal.tables._eager import eager_frame
 from dircal.tables._keys import (
     check_keys,
     find_key,
@@ -37,6 +35,7 @@ from dircal.tables._keys import (
     split_groups,
     unique_keys,
 )
+from dircal.tables._known_labels import empty_labels, parse_whole_numbers
 from dircal.tables._label_types import (
     as_label_array,
     as_plain,
@@ -52,7 +51,7 @@ from dircal.tables._labels import (
     observed_classes,
 )
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows, empty_labels, parse_whole_numbers
+from dircal.tables._loaded import LoadedRows
 from dircal.tables._names import (
     as_classes,
     find_columns,
@@ -61,21 +60,18 @@ from dircal.tables._names import (
     match_exactly,
     match_names,
 )
-from dircal.tables._numbers import (
-    ROW_SUM_TOLERANCE,
-    check_integer,
-    check_number,
-    check_option,
-)
-from dircal.tables._order import order_in_doubt, warn_of_order
+from dircal.tables._numbers import check_integer, check_number, check_option
+from dircal.tables._order import find_better_order, warn_column_order
 from dircal.tables._partitioned import PartitionedScores
 from dircal.tables._pass_progress import Passes, pass_progress
+from dircal.tables._raw_rows import check_weight
+from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable, scan, scan_files, with_common_classes
-from dircal.tables._soft_labels import check_soft_labels, refuse_soft_labels
+from dircal.tables._soft_labels import reject_soft_labels
 from dircal.tables._text import TextFile
 from dircal.tables._two_classes import BINARY
 from dircal.tables._unchanged import changed, unchanged
-from dircal.tables._weights import check_weight
+from dircal.tables._values import check_values, eager_frame
 
 __all__ = [
     "BINARY",
@@ -122,7 +118,6 @@ __all__ = [
     "check_ranks",
     "check_score_table",
     "check_scores",
-    "check_soft_labels",
     "check_square",
     "check_table",
     "check_values",
@@ -132,6 +127,7 @@ __all__ = [
     "classes_of_columns",
     "eager_frame",
     "empty_labels",
+    "find_better_order",
     "find_columns",
     "find_key",
     "groups_of_fit",
@@ -144,11 +140,10 @@ __all__ = [
     "match_exactly",
     "match_names",
     "observed_classes",
-    "order_in_doubt",
     "parse_whole_numbers",
     "pass_progress",
     "plain_labels_advice",
-    "refuse_soft_labels",
+    "reject_soft_labels",
     "same_kind",
     "scan",
     "scan_files",
@@ -156,6 +151,6 @@ __all__ = [
     "split_groups",
     "unchanged",
     "unique_keys",
-    "warn_of_order",
+    "warn_column_order",
     "with_common_classes",
 ]

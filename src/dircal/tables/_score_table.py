@@ -153,7 +153,7 @@ class ScoreTable:
 
     def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
         """Yield columns, a batch with its scores as an array at a time, and its first row."""
-        from dircal.tables._arrays import as_matrix
+        from dircal.tables._values import as_matrix
 
         first = 0
         for batch in self.batches:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import FITTING, classes_of_columns
-from dircal.tables._conversion import NamedScores, as_array, refuse_masked, refuse_sparse
+from dircal.tables._conversion import NamedScores, as_array, reject_masked, reject_sparse
 from dircal.tables._label_types import show
 from dircal.tables._names import label_text
 
@@ -30,10 +30,10 @@ def as_column(X: ArrayLike) -> ArrayLike:
         series = nw.from_native(X, series_only=True)
         named = isinstance(series.name, str) and series.name != ""
         return series.to_frame().to_native() if named else series.to_numpy().reshape(-1, 1)
-    refuse_sparse("X", X)
+    reject_sparse("X", X)
     if nw.dependencies.is_into_dataframe(X):
         return X
-    refuse_masked("X", X)
+    reject_masked("X", X)
     array = as_array(X, "X")
     return array.reshape(-1, 1) if array.ndim == 1 else X
 
@@ -47,11 +47,11 @@ def classes_of_two(
 ) -> LabelArray:
     """Labels of the two columns, or of the absent and the present one if there is one column."""
     if n_columns > 2:
-        _refuse(f"`X` has {n_columns} columns")
+        _reject(f"`X` has {n_columns} columns")
     if len(observed) > 2:
-        _refuse(f"`y` holds {len(observed)} classes: {show(observed)}")
+        _reject(f"`y` holds {len(observed)} classes: {show(observed)}")
     if isinstance(classes, Sized) and len(classes) > 2:
-        _refuse(f"`classes` has {len(classes)} labels")
+        _reject(f"`classes` has {len(classes)} labels")
     if n_columns == 2:
         return classes_of_columns(observed, classes, names, 2, BINARY, categories)
     if classes is None and categories is not None and len(categories) == 2:
@@ -91,7 +91,7 @@ def _length_in(name: str, label: str) -> int:
     return len(label) if found else 0
 
 
-def _refuse(what: str) -> None:
+def _reject(what: str) -> None:
     raise ValueError(
         f"{what}, but this calibrator is for two classes. (Only binary classification is "
         "supported. The type of the target is multiclass.) Put OneVsRestCalibrator(...) around it "

@@ -1,10 +1,13 @@
-"""Logits of minus infinity mask a class; what else is not finite is refused."""
+"""Scores that are not finite, classes that are masked, and frames without rows in memory."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dircal import HistogramCalibrator, TemperatureScaling
 from dircal.exceptions import ColumnOrderWarning
+from dircal.tables._values import reject_lazy
 
 INF = np.inf
 Z = np.array([[2.0, 0.0, -1.0], [0.0, 1.0, -INF], [-1.0, -INF, 2.0], [0.5, 1.0, -0.5]])
@@ -83,3 +86,16 @@ def test_one_column_of_log_odds():
         fitted.predict_proba([INF])
     with pytest.raises(ValueError, match="masks this class"):
         HistogramCalibrator(input_scale="logit").fit(column, [0, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "eager", [np.ones((2, 2)), [[1, 2]], pd.DataFrame({"a": [1]}), pa.table({"a": [1]}), None]
+)
+def test_what_holds_rows_passes(eager):
+    reject_lazy("X", eager)
+
+
+def test_arrays_of_dask_are_told():
+    array = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="`y_prob` is a lazy collection of Dask"):
+        reject_lazy("y_prob", array.ones((4, 2)))
