@@ -86,7 +86,7 @@ def _in_memory(path: str) -> dict[str, float]:
     return {}
 
 
-def _streamed(path: str) -> dict[str, float]:
+def _in_parts(path: str) -> dict[str, float]:
     table = scan(path, label="y", scores=_NAMES, classes=range(_N_CLASSES))
     DirichletCalibrator().fit(table)
     return {}
@@ -114,7 +114,7 @@ def _processor() -> float:
     return sum(os.times()[:2])
 
 
-_TASKS: dict[str, Any] = {"memory": _in_memory, "streamed": _streamed, "dask": _on_dask}
+_TASKS: dict[str, Any] = {"memory": _in_memory, "streamed": _in_parts, "dask": _on_dask}
 
 
 if __name__ == "__main__":

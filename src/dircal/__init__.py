@@ -29,7 +29,7 @@ else:
     # The names that others offer here.
     _OTHERS = {
         "CanonicalParameters": "maps",
-        "Explanation": "maps",
+        "Explanation": "explain",
         "GenerativeParameters": "maps",
         "InterpretationPoints": "maps",
         "LinearParameters": "maps",

@@ -24,7 +24,7 @@ from dircal._core.data import chunks as _rows
 from dircal._core.data import simplex
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
-from dircal.tables import TableLimits, _labelled_scores
+from dircal.tables import TableLimits, _labelled_rows
 
 INNER = {
     "beta": BetaCalibrator(),
@@ -117,7 +117,7 @@ def test_blocks_of_classes_and_of_rows_change_nothing(inner, make_problem, monke
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     two_classes = TableLimits(pair_cells=2 * 2 * 700)
-    monkeypatch.setattr(_labelled_scores, "LIMITS", two_classes)
+    monkeypatch.setattr(_labelled_rows, "LIMITS", two_classes)
     monkeypatch.setattr(_rows, "_CHUNK_ROWS_AT_LEAST", 100)
     monkeypatch.setattr(_rows, "_CHUNK_ELEMENTS", 1)
     pieces = OneVsRestCalibrator(inner).fit(mapped, problem.y)

@@ -9,7 +9,7 @@ from dircal import Report, TemperatureScaling, VectorScaling
 from dircal._core.data.folds import RowFolds
 from dircal._core.stats import moments
 from dircal.inference import _evaluation_split
-from dircal.report import _copies, _examples
+from dircal.report import _changes, _copies
 
 NAMES = ["ant", "bee", "cat", "dog"]
 TRIED = {"one": TemperatureScaling(), "each": VectorScaling()}
@@ -139,7 +139,7 @@ def test_of_more_rows_some_are_looked_at(some, cut, monkeypatch, in_parts):
     exact = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert exact.data.n_copies == 400
     monkeypatch.setattr(_copies, "_MOST_ROWS", 100)
-    monkeypatch.setattr(_examples, "_ASKED", 100)
+    monkeypatch.setattr(_changes, "_ASKED", 100)
     rough = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert rough.data.n_copies == pytest.approx(400, rel=0.4)
     assert rough.changes.examples[:-1] == exact.changes.examples[:-1]

@@ -23,10 +23,10 @@ from dircal.exceptions import DircalWarning, warn
 from dircal.maps import AbstractStep, CalibrationMap, column_steps
 from dircal.tables import (
     FITTING,
-    AbstractLabelledRows,
     Arguments,
+    ArrayRows,
     CalibratedTable,
-    LabelledScores,
+    LabelledRows,
     ScoreTable,
     check_fit,
     check_option,
@@ -109,7 +109,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         # Parameters first: a misspelt one should not wait for the rows to be read.
         self._check_parameters()
         with pass_progress("Fitting", X) as (X, passes):
-            data: AbstractLabelledRows = check_fit(
+            data: LabelledRows = check_fit(
                 X,
                 y,
                 sample_weight,
@@ -130,7 +130,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
                 "one such as AutoCalibrator() or DirichletCalibrator()."
             )
 
-    def _fit_with_warnings(self, data: AbstractLabelledRows) -> Self:
+    def _fit_with_warnings(self, data: LabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door."""
         if not data.is_in_memory:
             self._check_fits_parts()
@@ -155,14 +155,14 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Whether a fit only asks for sums over rows, which may then be in parts of a table."""
         return False
 
-    def _fit_checked(self, data: AbstractLabelledRows) -> Self:
+    def _fit_checked(self, data: LabelledRows) -> Self:
         """Fit with valid parameters on rows that have passed the door, without a warning."""
         with limited_blas(data.shape):
             self._store(data, self._fit(data))
         return self
 
     def _fit_settings(
-        self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
+        self, data: ArrayRows, settings: Sequence[Mapping[str, Any]]
     ) -> Iterator[tuple[int, Self]]:
         """A fitted copy with each of some settings of the parameters, and its number, in any order.
 
@@ -177,7 +177,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         check_option("input_scale", self.input_scale, ("probability", "logit"))
         self._check_options()
 
-    def _store(self, data: AbstractLabelledRows, fitted: Fitted) -> None:
+    def _store(self, data: LabelledRows, fitted: Fitted) -> None:
         """Set what was found, all at once: a fit that fails before loses nothing."""
         self.__dict__.pop("feature_names_in_", None)
         if data.feature_names is not None and all(isinstance(n, str) for n in data.feature_names):
@@ -255,11 +255,11 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         order = places[np.searchsorted(self.classes_, self.column_classes_)]
         return self.map_.with_columns(order.tolist())
 
-    def _predict_checked(self, data: LabelledScores) -> FloatArray:
+    def _predict_checked(self, data: ArrayRows) -> FloatArray:
         """Probabilities (n, k) of rows that have passed the door for a fit."""
         return self._map_of_checked(data)(data.inputs)
 
-    def _map_of_checked(self, data: AbstractLabelledRows) -> CalibrationMap:
+    def _map_of_checked(self, data: LabelledRows) -> CalibrationMap:
         """The map of rows that have passed the door for a fit."""
         whole = self._map_of(data.column_classes)
         # The door has made two columns of one already.
@@ -301,7 +301,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Raise a ValueError about the first parameter of the class's own that is not valid."""
 
     @abstractmethod
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         """The steps of the map, and what else was found; sets nothing."""
 
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
@@ -338,16 +338,14 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
 
 def reader_of(
-    data: AbstractLabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]
+    data: LabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]
 ) -> Reader:
     """How the rows of a fit become scores: columns in the order of the classes, then ``steps``."""
     columns = column_steps(data.column_classes, data.shape[1], input_scale)
     return CalibrationMap(data.shape[1], (*columns, *steps)).read
 
 
-def rows_of(
-    data: AbstractLabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]
-) -> Rows:
+def rows_of(data: LabelledRows, input_scale: InputScale, steps: tuple[AbstractStep, ...]) -> Rows:
     """The rows of a fit that tell something, so read."""
     used = data.undecided() if input_scale == "logit" else data
     return Rows(used.source(reader_of(data, input_scale, steps)))

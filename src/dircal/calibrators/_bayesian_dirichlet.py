@@ -26,7 +26,7 @@ from dircal.maps import (
     UniformMixture,
     WithCurves,
 )
-from dircal.tables import AbstractLabelledRows, check_number, check_option
+from dircal.tables import LabelledRows, check_number, check_option
 
 __all__ = ["BayesianDirichletCalibrator"]
 
@@ -295,20 +295,20 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         check_option("prior", self.prior, ("learned", "fixed"))
         check_option("curves", self.curves, ("learned", "none"))
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         tempered = self._temper(data)
         rows, prior = tempered.mixed.rows, tempered.mixed.prior
         fit = _FITS[self.prior](rows, prior, tol=self.tol, max_iter=self.max_iter)
         return self._fitted(tempered, tempered.mixed, fit)
 
-    def _fit_models(self, data: AbstractLabelledRows) -> tuple[ModelAverage, Fitted]:
+    def _fit_models(self, data: LabelledRows) -> tuple[ModelAverage, Fitted]:
         """The average of this map and simpler ones, by their evidence, as one of this class."""
         tempered = self._temper(data)
         parts = tempered.rows, tempered.mixed, tempered.slope
         average = average_models(*parts, tol=self.tol, max_iter=self.max_iter)
         return average, self._fitted(tempered, average.mixed, average.fit)
 
-    def _temper(self, data: AbstractLabelledRows) -> TemperedRows:
+    def _temper(self, data: LabelledRows) -> TemperedRows:
         rows = self._rows(data)
         prior = expected(rows.n_classes, self.prior, curved=self.curves == "learned")
         return TemperedRows.of(rows, prior, self.clip, self.input_scale, self.tol, self.max_iter)

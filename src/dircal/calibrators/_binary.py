@@ -18,7 +18,7 @@ from dircal.maps import (
     LogSoftmax,
     Normalise,
 )
-from dircal.tables import BINARY, AbstractLabelledRows, Arguments
+from dircal.tables import BINARY, Arguments, LabelledRows
 
 __all__ = [
     "AbstractBinaryCalibrator",
@@ -64,7 +64,7 @@ def log_probability_steps(input_scale: InputScale, clip: float) -> tuple[Abstrac
     return Normalise(ROUNDING), LogProbability(clip)
 
 
-def has_many_rows(data: AbstractLabelledRows) -> bool:
+def has_many_rows(data: LabelledRows) -> bool:
     """Whether a curve is fitted to sums over rows rather than to the rows themselves.
 
     Parts of a table are never gathered.
@@ -72,7 +72,7 @@ def has_many_rows(data: AbstractLabelledRows) -> bool:
     return data.shape[0] > _MOST_GATHERED or not data.is_in_memory
 
 
-def source_of(data: AbstractLabelledRows, input_scale: InputScale) -> AbstractChunkSource:
+def source_of(data: LabelledRows, input_scale: InputScale) -> AbstractChunkSource:
     """The rows of a fit, with one score and one label for each."""
     return rows_of(data.with_hard_rows(), input_scale, score_steps(input_scale)).source
 
@@ -86,7 +86,7 @@ class ScoredRows:
     weight: FloatArray | None
 
 
-def gather_scores(data: AbstractLabelledRows, input_scale: InputScale) -> ScoredRows:
+def gather_scores(data: LabelledRows, input_scale: InputScale) -> ScoredRows:
     """One score for each row of a fit: curves that are sorted need all of them at once."""
     data = data.in_memory.with_hard_rows()
     if input_scale == "logit":

@@ -16,7 +16,7 @@ from dircal.calibrators._binary import (
     source_of,
 )
 from dircal.maps import Complement, Lookup
-from dircal.tables import AbstractLabelledRows, check_integer, check_option
+from dircal.tables import LabelledRows, check_integer, check_option
 
 __all__ = ["HistogramCalibrator"]
 
@@ -151,7 +151,7 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         """Probability of the positive class in each bin."""
         return self._step(Lookup).values
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         gathered = not has_many_rows(data)
         inner, counts, hits = self._bins_of_rows(data) if gathered else self._bins_of_sums(data)
         table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
@@ -159,9 +159,7 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
             (*score_steps(self.input_scale), table, Complement()), {"bin_counts_": counts}
         )
 
-    def _bins_of_rows(
-        self, data: AbstractLabelledRows
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _bins_of_rows(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Inner edges of the bins, the weight in each, and that of the positive class."""
         rows = gather_scores(data, self.input_scale)
         scores, weight = rows.scores, rows.weight
@@ -178,9 +176,7 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         hits = np.bincount(bins[ones], None if weight is None else weight[ones], minlength=n_bins)
         return inner, counts, hits.astype(np.float64)
 
-    def _bins_of_sums(
-        self, data: AbstractLabelledRows
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _bins_of_sums(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The same without holding the rows."""
         source = source_of(data, self.input_scale)
         if self.strategy == "frequency":

@@ -9,7 +9,7 @@ from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.explain import Explanation, explain_nothing
 from dircal.maps import Normalise, Softmax
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["IdentityCalibrator"]
 
@@ -65,7 +65,7 @@ class IdentityCalibrator(AbstractCalibrator):
     def _fits_parts(self) -> bool:
         return True
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         del data
         return Fitted((Softmax() if self.input_scale == "logit" else Normalise(),))
 

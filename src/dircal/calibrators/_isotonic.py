@@ -17,7 +17,7 @@ from dircal.calibrators._binary import (
     source_of,
 )
 from dircal.maps import Complement, Interpolation
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -110,7 +110,7 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
         """Probabilities there."""
         return self._step(Interpolation).values
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         if has_many_rows(data):
             source = source_of(data, self.input_scale)
             scores, values = isotonic_curve(sum_by_score(source, self.input_scale))

@@ -15,7 +15,7 @@ from dircal.calibrators._linear_map import LinearMapMixin
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyInUse
 from dircal.calibrators._solver_options import choose_clip
 from dircal.maps import Softmax
-from dircal.tables import AbstractLabelledRows, LabelledScores
+from dircal.tables import ArrayRows, LabelledRows
 
 __all__ = ["AbstractLinearCalibrator"]
 
@@ -41,7 +41,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
     def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
         return self._penalty().paper_grid(name, n_classes)
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         rows = self._rows(data)
         chosen = choose_clip(rows, self.clip, self.input_scale, self.max_iter)
         penalty = self._penalty().for_rows(rows, chosen, self.max_iter)
@@ -56,7 +56,7 @@ class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
         return self._fitted(rows, fit, penalty)
 
     def _fit_settings(
-        self, data: LabelledScores, settings: Sequence[Mapping[str, Any]]
+        self, data: ArrayRows, settings: Sequence[Mapping[str, Any]]
     ) -> Iterator[tuple[int, Self]]:
         """Strengths share rows, clip and curvature; they are walked from strong to weak."""
         structure = self._structure(len(data.classes))

@@ -36,7 +36,7 @@ from dircal.maps import (
     Softmax,
     UniformMixture,
 )
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["LinearMapMixin"]
 
@@ -215,7 +215,7 @@ class LinearMapMixin:
     def _fits_parts(self) -> bool:
         return True
 
-    def _rows(self, data: AbstractLabelledRows) -> Rows:
+    def _rows(self, data: LabelledRows) -> Rows:
         """The rows of a fit as scores without a clip."""
         return rows_of(data, self.input_scale, self._score_steps(0.0))
 

@@ -14,7 +14,7 @@ from dircal.calibrators._solver_options import (
     warnings_about,
 )
 from dircal.maps import AbstractStep, CalibrationMap, Sigmoid
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["LogisticMapMixin"]
 
@@ -46,7 +46,7 @@ class LogisticMapMixin:
     def _check_options(self) -> None:
         check_solver_options(self.clip, self.max_iter, self.tol)
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         scale = self.input_scale
         rows = rows_of(data, scale, log_probability_steps(scale, 0.0))
         chosen = choose_clip(rows, self.clip, scale, self.max_iter)

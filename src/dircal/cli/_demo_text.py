@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table as TextTable
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, Report, TemperatureScaling
@@ -97,8 +97,8 @@ def write_report(console: Console, result: ClassifierResult, path: Path, *, forc
     console.print(path.resolve().as_uri(), soft_wrap=True, highlight=False)
 
 
-def _table(title: str | None, columns: tuple[str, ...]) -> TextTable:
-    table = TextTable(
+def _table(title: str | None, columns: tuple[str, ...]) -> RichTable:
+    table = RichTable(
         title=title,
         title_justify="left",
         title_style="bold",
@@ -112,7 +112,7 @@ def _table(title: str | None, columns: tuple[str, ...]) -> TextTable:
     return table
 
 
-def _measures(result: ClassifierResult) -> TextTable:
+def _measures(result: ClassifierResult) -> RichTable:
     """All measures of all calibrators."""
     measures = measures_in(Table.DEMONSTRATION)
     table = _table(result.name, (*(one.heading for one in measures), *_TEST_COLUMNS))
@@ -126,7 +126,7 @@ def _measures(result: ClassifierResult) -> TextTable:
     return table
 
 
-def _intervals(result: ClassifierResult) -> TextTable:
+def _intervals(result: ClassifierResult) -> RichTable:
     """How sure we are of the log-loss, and of what calibration does to it and to others."""
     table = _table(None, _SURE_COLUMNS)
     for name in result.pvalues:

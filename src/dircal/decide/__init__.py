@@ -7,7 +7,7 @@ from dircal.decide._paid import paid as paid
 from dircal.decide._realised_cost import RealisedCost, realised_cost
 from dircal.decide._realised_cost import realised_cost_of as realised_cost_of
 from dircal.decide._rejection import RejectionRule, rejection_rule
-from dircal.decide._rows import LabelledRows as LabelledRows
+from dircal.decide._rows import DecidedRows as DecidedRows
 from dircal.decide._rows import check_costs as check_costs
 from dircal.decide._rows import labelled_rows as labelled_rows
 from dircal.decide._savings import Savings, savings

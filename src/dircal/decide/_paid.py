@@ -6,7 +6,7 @@ from dircal._core.stats.confidence import Moments, StudentisedMean, interval_of,
 from dircal._typing import FloatArray
 from dircal.decide._actions import Choice, choose
 from dircal.decide._cost_table import CostTable
-from dircal.decide._rows import LabelledRows
+from dircal.decide._rows import DecidedRows
 
 __all__ = ["Mean", "Paid", "mean_of", "paid"]
 
@@ -32,7 +32,7 @@ class Mean:
     pvalue: float
 
 
-def paid(rows: LabelledRows, costs: CostTable) -> Paid:
+def paid(rows: DecidedRows, costs: CostTable) -> Paid:
     """What the best actions have cost."""
     choice = choose(rows.proba, costs.matrix)
     return Paid(choice, costs.matrix[rows.labels, choice.best])

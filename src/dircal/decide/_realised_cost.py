@@ -8,7 +8,7 @@ from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
-from dircal.decide._rows import LabelledRows, check_costs, rows_of_costs
+from dircal.decide._rows import DecidedRows, check_costs, rows_of_costs
 from dircal.tables import check_number
 
 __all__ = ["RealisedCost", "realised_cost", "realised_cost_of"]
@@ -112,7 +112,7 @@ def realised_cost(
     )
 
 
-def realised_cost_of(rows: LabelledRows, costs: CostTable, level: float) -> RealisedCost:
+def realised_cost_of(rows: DecidedRows, costs: CostTable, level: float) -> RealisedCost:
     """The same of rows that have passed the door."""
     found = paid(rows, costs)
     cost = mean_of(found.costs, level)

@@ -9,17 +9,17 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.decide._cost_table import CostTable
 from dircal.tables import (
-    LabelledScores,
+    ArrayRows,
     check_predictions,
     check_scores,
     reject_soft_labels,
 )
 
-__all__ = ["LabelledRows", "labelled_rows", "rows_to_decide"]
+__all__ = ["DecidedRows", "labelled_rows", "rows_to_decide"]
 
 
 @dataclass(frozen=True)
-class LabelledRows:
+class DecidedRows:
     """Probabilities (n, k) in the order of the sorted ``classes``, and indices of true classes."""
 
     proba: FloatArray
@@ -61,12 +61,12 @@ def rows_to_decide(
 
 def labelled_rows(
     y_true: ArrayLike, y_prob: ArrayLike, classes: Iterable[Any] | None, *, name: str = "y_prob"
-) -> LabelledRows:
+) -> DecidedRows:
     """Checked rows with their true classes."""
-    data: LabelledScores = check_predictions(y_true, y_prob, None, classes, name=name)
+    data: ArrayRows = check_predictions(y_true, y_prob, None, classes, name=name)
     if data.targets is not None or data.sample_weight is not None:
         reject_soft_labels()
-    return LabelledRows(_in_order(data.inputs, data.column_classes), data.labels, data.classes)
+    return DecidedRows(_in_order(data.inputs, data.column_classes), data.labels, data.classes)
 
 
 def rows_of_costs(
@@ -76,7 +76,7 @@ def rows_of_costs(
     classes: Iterable[Any] | None,
     *,
     name: str = "y_prob",
-) -> LabelledRows:
+) -> DecidedRows:
     """Checked rows with their true classes, which are those of a table of costs."""
     known = costs.classes if classes is None else classes
     rows = labelled_rows(y_true, y_prob, known, name=name)

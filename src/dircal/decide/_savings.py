@@ -10,7 +10,7 @@ from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
 from dircal.decide._paid import mean_of, paid
-from dircal.decide._rows import LabelledRows, check_costs, rows_of_costs
+from dircal.decide._rows import DecidedRows, check_costs, rows_of_costs
 from dircal.tables import check_number
 
 __all__ = ["Savings", "savings", "savings_of"]
@@ -118,9 +118,7 @@ def savings(
     return savings_of(before, after, costs, level)
 
 
-def savings_of(
-    before: LabelledRows, after: LabelledRows, costs: CostTable, level: float
-) -> Savings:
+def savings_of(before: DecidedRows, after: DecidedRows, costs: CostTable, level: float) -> Savings:
     """The same of rows that have passed the door."""
     first, second = paid(before, costs), paid(after, costs)
     found = mean_of(first.costs - second.costs, level)

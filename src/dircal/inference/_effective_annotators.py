@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._typing import ArrayLike, FloatArray, InputScale
 from dircal.selection import AutoCalibrator
-from dircal.tables import FITTING, LabelledScores, check_fit_arrays
+from dircal.tables import FITTING, ArrayRows, check_fit_arrays
 
 __all__ = ["annotators_worth", "effective_annotators"]
 
@@ -98,7 +98,7 @@ def effective_annotators(
     return annotators_worth(data, input_scale)
 
 
-def annotators_worth(data: LabelledScores, input_scale: InputScale) -> FloatArray:
+def annotators_worth(data: ArrayRows, input_scale: InputScale) -> FloatArray:
     """Return the number of rows that the annotators of each row are worth, their weights."""
     n_annotators = _annotators_of(data)
     used = np.flatnonzero(n_annotators)
@@ -108,7 +108,7 @@ def annotators_worth(data: LabelledScores, input_scale: InputScale) -> FloatArra
     return weight
 
 
-def _annotators_of(data: LabelledScores) -> FloatArray:
+def _annotators_of(data: ArrayRows) -> FloatArray:
     if data.sample_weight is None:
         return np.ones(len(data.labels))
     m = data.sample_weight
@@ -122,7 +122,7 @@ def _annotators_of(data: LabelledScores) -> FloatArray:
     return m
 
 
-def _intraclass_correlation(data: LabelledScores, input_scale: InputScale) -> float:
+def _intraclass_correlation(data: ArrayRows, input_scale: InputScale) -> float:
     """Of the deviations of annotators from a map that is fitted on these rows."""
     k, m = len(data.classes), _annotators_of(data)
     targets = np.eye(k)[data.labels] if data.targets is None else data.targets

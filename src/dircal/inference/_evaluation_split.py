@@ -28,7 +28,7 @@ from dircal.selection import (
     scored_rows,
     used_rows,
 )
-from dircal.tables import AbstractLabelledRows, LabelledScores, PartitionedScores, check_integer
+from dircal.tables import ArrayRows, LabelledRows, PartitionedRows, check_integer
 
 __all__ = [
     "AbstractEvaluationSplit",
@@ -55,7 +55,7 @@ class CrossFitted:
 class AbstractEvaluationSplit(ABC):
     """Rows that are dealt into those of fits and those that are scored."""
 
-    data: AbstractLabelledRows
+    data: LabelledRows
     splits: list[Split]
     """Rows to fit and rows to score of each fold, by their numbers; empty for a table in parts."""
 
@@ -124,7 +124,7 @@ class ArraySplit(AbstractEvaluationSplit):
     ``scored`` are all that are, in the order of the folds; ``used`` are those of positive weight.
     """
 
-    data: LabelledScores
+    data: ArrayRows
     splits: list[Split]
     scored: npt.NDArray[np.intp]
     used: npt.NDArray[np.intp]
@@ -159,7 +159,7 @@ class ArraySplit(AbstractEvaluationSplit):
         return int(self.scored[place])
 
     @cached_property
-    def _scored_data(self) -> LabelledScores:
+    def _scored_data(self) -> ArrayRows:
         scored = self.data.take(self.scored)
         return scored.unweighted() if self.each_once else scored
 
@@ -201,11 +201,11 @@ class ArraySplit(AbstractEvaluationSplit):
 class PartitionedSplit(AbstractEvaluationSplit):
     """Rows in parts of a table, and the ``folds`` that are scored, all of them or one."""
 
-    data: PartitionedScores
+    data: PartitionedRows
     n_folds: int
     scored: tuple[int, ...]
     each_once: bool = False
-    _held_out: list[PartitionedScores] = field(init=False, repr=False)
+    _held_out: list[PartitionedRows] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         data = self.data.unweighted() if self.each_once else self.data
@@ -216,7 +216,7 @@ class PartitionedSplit(AbstractEvaluationSplit):
 
     @classmethod
     def deal(
-        cls, data: PartitionedScores, cv: int | None, *, each_once: bool = False
+        cls, data: PartitionedRows, cv: int | None, *, each_once: bool = False
     ) -> "PartitionedSplit":
         """So many folds; None stands for five, of which one is scored where rows are very many."""
         if cv is not None:
@@ -230,7 +230,7 @@ class PartitionedSplit(AbstractEvaluationSplit):
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)), each_once)
 
     @classmethod
-    def of_fitted(cls, data: PartitionedScores) -> "PartitionedSplit":
+    def of_fitted(cls, data: PartitionedRows) -> "PartitionedSplit":
         """All rows scored, where nothing is fitted."""
         return cls(data, 1, (0,))
 
@@ -321,7 +321,7 @@ class PartitionedSplit(AbstractEvaluationSplit):
 
 
 def make_evaluation_split(
-    data: AbstractLabelledRows, cv: Any, *, is_fitted: bool = False, each_once: bool = False
+    data: LabelledRows, cv: Any, *, is_fitted: bool = False, each_once: bool = False
 ) -> ArraySplit | PartitionedSplit:
     """Split rows into folds; with calibrators that are all fitted, score all of them.
 
@@ -329,7 +329,7 @@ def make_evaluation_split(
     With ``each_once`` every scored row counts as one.
     """
     if not data.is_in_memory:
-        parts = cast(PartitionedScores, data)
+        parts = cast(PartitionedRows, data)
         if is_fitted:
             return PartitionedSplit.of_fitted(parts)
         return PartitionedSplit.deal(parts, cv, each_once=each_once)

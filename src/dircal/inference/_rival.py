@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import FitWarning
 from dircal.metrics import ReadProbabilities
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = ["Rival", "is_rival"]
 
@@ -35,7 +35,7 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def _fit_checked(self, data: LabelledScores) -> Self:
+    def _fit_checked(self, data: ArrayRows) -> Self:
         if data.targets is not None:
             raise ValueError(
                 f"`y` holds soft labels, but `calibrators` holds {type(self.estimator).__name__} "
@@ -49,7 +49,7 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """None: it warns for itself."""
         return []
 
-    def _predict_checked(self, data: LabelledScores) -> FloatArray:
+    def _predict_checked(self, data: ArrayRows) -> FloatArray:
         given = np.asarray(self.estimator_.predict_proba(_features(data)), dtype=np.float64)
         name, seen = type(self.estimator).__name__, np.asarray(self.estimator_.classes_)
         if given.shape != (len(data.labels), len(seen)):
@@ -71,7 +71,7 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return proba
 
 
-def _features(data: LabelledScores) -> FloatArray:
+def _features(data: ArrayRows) -> FloatArray:
     """Probabilities (n, k) in the order of the classes."""
     read = ReadProbabilities.of(data.column_classes, data.matrix.dtype)
     return np.ascontiguousarray(read(data.inputs).T)

@@ -1,7 +1,7 @@
 """Rows with soft labels where rows are drawn: each counts once, however many annotators it has."""
 
 from dircal.metrics import Predictions
-from dircal.tables import AbstractLabelledRows, LabelledScores, reject_soft_labels
+from dircal.tables import ArrayRows, LabelledRows, reject_soft_labels
 
 __all__ = ["once_each", "refuse_soft", "rows_once_each"]
 
@@ -12,11 +12,11 @@ def once_each(predictions: Predictions) -> Predictions:
     if data is None or data.sample_weight is None:
         return predictions
     rows = rows_once_each(data, "y_true")
-    assert isinstance(rows, LabelledScores)
+    assert isinstance(rows, ArrayRows)
     return Predictions.of_checked(rows)
 
 
-def rows_once_each(data: AbstractLabelledRows, name: str) -> AbstractLabelledRows:
+def rows_once_each(data: LabelledRows, name: str) -> LabelledRows:
     """Return every row once, or raise unless all have equally many annotators.
 
     The labels are called ``name`` in the message. The annotators of a row share its probabilities:

@@ -14,7 +14,7 @@ from dircal.inference._effective_annotators import annotators_worth
 from dircal.inference._evaluation_split import make_evaluation_split
 from dircal.metrics import RECORDS, Predictions
 from dircal.tables import (
-    AbstractLabelledRows,
+    LabelledRows,
     ScoreTable,
     check_fit,
     pass_progress,
@@ -142,7 +142,7 @@ def fit_table(calibrator: AbstractCalibrator, table: ScoreTable) -> TableFit:
 
 def _check_rows(
     calibrator: AbstractCalibrator, table: ScoreTable
-) -> tuple[AbstractLabelledRows, tuple[float | None, float | None]]:
+) -> tuple[LabelledRows, tuple[float | None, float | None]]:
     """Check the rows; also return their mean number of annotators, and of rows these count as."""
     scale = calibrator.input_scale
     data = check_fit(
@@ -179,7 +179,7 @@ def _expected_loss(fitted: Any) -> tuple[float, str] | None:
 
 
 def _loss_of_folds(
-    fitted: AbstractCalibrator, data: AbstractLabelledRows, seconds: float
+    fitted: AbstractCalibrator, data: LabelledRows, seconds: float
 ) -> tuple[float, str] | None:
     """Log-loss of folds; None if they would take long, or too few rows are left to fit."""
     if not data.is_in_memory or seconds * _FOLDS > _PATIENCE or data.shape[0] < 2 * _FOLDS:

@@ -17,7 +17,7 @@ from dircal.maps import CalibrationMap, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
 from dircal.tables import (
-    AbstractLabelledRows,
+    LabelledRows,
     check_option,
     find_key,
     key_type,
@@ -178,7 +178,7 @@ class LabelCalibrator(AbstractCalibrator):
         warn_of_same_texts(y, prompts)
         return self
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         data = data.in_memory
         prompts: Prompts = getattr(self, "_prompts_of_fit", Prompts())
         k, rest = len(data.classes), prompts.rest_as_proba(data, self.input_scale)

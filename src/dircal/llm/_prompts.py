@@ -9,7 +9,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArr
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
 from dircal.tables import (
-    LabelledScores,
+    ArrayRows,
     as_array,
     check_scores,
     groups_of_fit,
@@ -38,7 +38,7 @@ class Prompts:
             return self
         return replace(self, labelled=[self.labelled[i] for i in picked.tolist()])
 
-    def rest_as_proba(self, data: LabelledScores, input_scale: InputScale) -> FloatArray | None:
+    def rest_as_proba(self, data: ArrayRows, input_scale: InputScale) -> FloatArray | None:
         """Rows without labels through the door, with columns in the order of the classes."""
         if self.unlabelled is None:
             return None

@@ -12,13 +12,13 @@ from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import CalibrationMap
 from dircal.metrics._predictions import Predictions, ReadProbabilities
-from dircal.tables import PartitionedScores
+from dircal.tables import PartitionedRows
 
 __all__ = ["predictions_in_folds", "predictions_in_parts"]
 
 
 def predictions_in_parts(
-    data: PartitionedScores, calibrator: AbstractCalibrator | None
+    data: PartitionedRows, calibrator: AbstractCalibrator | None
 ) -> Predictions:
     """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None:
@@ -29,7 +29,7 @@ def predictions_in_parts(
 
 
 def predictions_in_folds(
-    folds: Sequence[tuple[PartitionedScores, AbstractCalibrator]],
+    folds: Sequence[tuple[PartitionedRows, AbstractCalibrator]],
 ) -> Predictions:
     """Probabilities of the rows of each fold from its own map, one fold after another."""
     classes, dtype = folds[0][0].classes, np.dtype(np.float64)

@@ -13,7 +13,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._rows import AbstractRows, MeanOf
 from dircal.tables import (
-    LabelledScores,
+    ArrayRows,
     check_predictions,
     reject_soft_labels,
     show,
@@ -37,7 +37,7 @@ class Predictions(AbstractRows[Block]):
         The labels, sorted.
     dtype : numpy dtype
         Type of the probabilities as they were given.
-    given : LabelledScores or None
+    given : ArrayRows or None
         The rows as arrays, where they are in memory or mapped from a file.
     are_soft : bool
         Whether rows may have several labels, each with its probability.
@@ -46,7 +46,7 @@ class Predictions(AbstractRows[Block]):
     source: AbstractChunkSource
     classes: LabelArray
     dtype: np.dtype[Any]
-    given: LabelledScores | None = None
+    given: ArrayRows | None = None
     are_soft: bool = False
 
     @classmethod
@@ -67,7 +67,7 @@ class Predictions(AbstractRows[Block]):
         return cls.of_checked(data)
 
     @classmethod
-    def of_checked(cls, data: LabelledScores) -> Self:
+    def of_checked(cls, data: ArrayRows) -> Self:
         """Make predictions of checked probabilities."""
         source = data.source(ReadProbabilities.of(data.column_classes, data.dtype))
         source = replace(source, cache_bytes=0)
@@ -92,7 +92,7 @@ class Predictions(AbstractRows[Block]):
         return Block.of_chunk
 
     @property
-    def rows(self) -> LabelledScores:
+    def rows(self) -> ArrayRows:
         """The rows as arrays, for what is no sum over them."""
         if self.given is None:
             raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
-from dircal.decide import CostTable, LabelledRows, labelled_rows, paid
+from dircal.decide import CostTable, DecidedRows, labelled_rows, paid
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._results import check_mapping
 from dircal.plots._style import INK, colours_of, house_style, panel_axes
@@ -138,7 +138,7 @@ class CostCoverageDisplay(AbstractDisplay):
 
     @classmethod
     def of_rows(
-        cls, given: Mapping[str, LabelledRows], costs: CostTable | None, ask: float | None
+        cls, given: Mapping[str, DecidedRows], costs: CostTable | None, ask: float | None
     ) -> Self:
         """The same of rows that have passed the door."""
         curves = []

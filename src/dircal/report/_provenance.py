@@ -20,7 +20,7 @@ from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
 from dircal.report._task import LEVEL, Task
-from dircal.tables import LIMITS, AbstractLabelledRows, LabelledScores, find_better_order
+from dircal.tables import LIMITS, ArrayRows, LabelledRows, find_better_order
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
 
@@ -68,7 +68,7 @@ def summarise_data(task: Task, as_they_are: Predictions) -> DataSummary:
     )
 
 
-def _labels_of(n_classes: int, rows: LabelledScores) -> IntArray:
+def _labels_of(n_classes: int, rows: ArrayRows) -> IntArray:
     """Rows of positive weight that have each class as a label."""
     weight = rows.sample_weight
     used = slice(None) if weight is None else weight > 0
@@ -136,14 +136,14 @@ Fingerprints = tuple[str, str, str | None, int | None]
 """Of labels, scores and weights, and the number of parts; None for one array."""
 
 
-def fingerprints_of_arrays(y_true: ArrayLike, data: LabelledScores) -> Fingerprints:
+def fingerprints_of_arrays(y_true: ArrayLike, data: ArrayRows) -> Fingerprints:
     """Of the labels as text, and of the numbers."""
     weight = data.sample_weight
     weights = None if weight is None else _hash_numbers(weight[:, None])
     return _hash_labels(y_true), _hash_numbers(data.inputs), weights, None
 
 
-def fingerprints_of_parts(data: AbstractLabelledRows) -> Fingerprints:
+def fingerprints_of_parts(data: LabelledRows) -> Fingerprints:
     """Of the fingerprints of all parts in their order, each on a line."""
     parts = data.fold_rows(partial(_of_part, data.classes.astype(str).tolist()))
     labels, scores, weights = (
@@ -152,7 +152,7 @@ def fingerprints_of_parts(data: AbstractLabelledRows) -> Fingerprints:
     return labels, scores, weights if data.is_weighted else None, len(parts)
 
 
-def _of_part(classes: list[str], rows: LabelledScores) -> list[tuple[str, str, str]]:
+def _of_part(classes: list[str], rows: ArrayRows) -> list[tuple[str, str, str]]:
     names = hashlib.sha256("\n".join(classes).encode("utf-8", "surrogatepass"))
     names.update(np.ascontiguousarray(rows.labels, dtype="<i8").data)
     weight: Any = np.empty(0) if rows.sample_weight is None else rows.sample_weight

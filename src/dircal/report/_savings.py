@@ -8,7 +8,7 @@ import numpy as np
 from dircal._numerals import format_level, format_number, format_percent
 from dircal.decide import (
     CostTable,
-    LabelledRows,
+    DecidedRows,
     Savings,
     paid,
     realised_cost_of,
@@ -97,7 +97,7 @@ def summarise_savings(
     before: Predictions, after: Predictions, name: str, costs: CostTable, level: float
 ) -> SavingsSummary:
     """Decisions of the same rows; ``name`` is that of the map between."""
-    rows = [LabelledRows(one.probabilities, one.labels, one.classes) for one in (before, after)]
+    rows = [DecidedRows(one.probabilities, one.labels, one.classes) for one in (before, after)]
     saved = savings_of(rows[0], rows[1], costs, level)
     names = "before", f"after {name}"
     first, second = (_decided(*each, costs, level) for each in zip(names, rows, strict=True))
@@ -130,7 +130,7 @@ def _question(costs: CostTable) -> int | None:
     return int(found[0]) if len(found) == 1 and len(costs.actions) > 2 else None
 
 
-def _decided(name: str, rows: LabelledRows, costs: CostTable, level: float) -> Decided:
+def _decided(name: str, rows: DecidedRows, costs: CostTable, level: float) -> Decided:
     found = realised_cost_of(rows, costs, level)
     best = paid(rows, costs).choice.best
     shares = np.bincount(best, minlength=len(costs.actions)) / len(best)
@@ -192,7 +192,7 @@ def _points(saved: Savings, *both: Decided) -> Iterator[str]:
 
 
 def _curves(
-    rows: dict[str, LabelledRows], costs: CostTable, question: int | None
+    rows: dict[str, DecidedRows], costs: CostTable, question: int | None
 ) -> Iterator[CoverageCurve]:
     """Costs by coverage where there is a question to fall back on, errors elsewhere."""
     if question is None:

@@ -27,7 +27,7 @@ from dircal.shift import (
     ShiftReport,
     compare_rows,
 )
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = ["Compared", "FindingSummary", "OldAndNew", "ShiftSummary", "summarise_shift"]
 
@@ -124,10 +124,10 @@ class OldAndNew:
     page.
     """
 
-    old: LabelledScores
-    new: LabelledScores
+    old: ArrayRows
+    new: ArrayRows
     splits: Sequence[Split]
-    scored: LabelledScores
+    scored: ArrayRows
     fitted: Predictions
 
 
@@ -176,7 +176,7 @@ def summarise_shift(
     )
 
 
-def _before(candidate: Candidate, old: LabelledScores) -> tuple[AbstractCalibrator, Predictions]:
+def _before(candidate: Candidate, old: ArrayRows) -> tuple[AbstractCalibrator, Predictions]:
     """The map from before, and what it made of old rows that it had not seen.
 
     One that came fitted is that map, whatever rows it has seen.

@@ -14,9 +14,9 @@ from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
 from dircal.selection import check_cv
 from dircal.tables import (
-    AbstractLabelledRows,
     Arguments,
-    LabelledScores,
+    ArrayRows,
+    LabelledRows,
     ScoreTable,
     check_fit,
     check_fit_arrays,
@@ -79,10 +79,10 @@ class Task:
     names: tuple[str, ...]
     seed: int
     columns_were_named: bool
-    old: LabelledScores | None
+    old: ArrayRows | None
 
     @property
-    def data(self) -> AbstractLabelledRows:
+    def data(self) -> LabelledRows:
         """All rows."""
         return self.split.data
 
@@ -111,7 +111,7 @@ def check_request(request: Request) -> Task:
     return Task(request, candidates, split, names, seed, labels_of_columns is not None, old)
 
 
-def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
+def _check_rows(request: Request, classes: Any) -> LabelledRows:
     table = request.table
     data = check_fit(
         request.y_prob if table is None else table,
@@ -124,13 +124,13 @@ def _check_rows(request: Request, classes: Any) -> AbstractLabelledRows:
     return _once_each(data)
 
 
-def _once_each(data: AbstractLabelledRows) -> AbstractLabelledRows:
+def _once_each(data: LabelledRows) -> LabelledRows:
     """Count rows with equally many annotators once: intervals are of rows."""
     found = data.weight_range() if data.has_soft_labels else None
     return data.unweighted() if found is not None and found[0] == found[1] else data
 
 
-def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores | None:
+def _check_old(request: Request, data: LabelledRows) -> ArrayRows | None:
     """Old rows of the same columns and classes, where there are any."""
     if request.y_old is None and request.prob_old is None:
         return None
@@ -155,13 +155,13 @@ def _check_old(request: Request, data: AbstractLabelledRows) -> LabelledScores |
     return old
 
 
-def _check_costs(request: Request, data: AbstractLabelledRows) -> None:
+def _check_costs(request: Request, data: LabelledRows) -> None:
     if request.costs is not None:
         _refuse_weights("costs", request, data)
         check_costs(request.costs).require_classes(data.classes)
 
 
-def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> None:
+def _refuse_weights(name: str, request: Request, data: LabelledRows) -> None:
     """Raise unless rows count alike, with one label each, in memory: they are tested."""
     if not data.is_in_memory:
         raise ValueError(
@@ -181,7 +181,7 @@ def _refuse_weights(name: str, request: Request, data: AbstractLabelledRows) -> 
         )
 
 
-def _has_soft_labels(data: LabelledScores) -> bool:
+def _has_soft_labels(data: ArrayRows) -> bool:
     """Whether rows without weights of their own have several labels, or several annotators."""
     return data.targets is not None or data.sample_weight is not None
 

@@ -26,7 +26,7 @@ from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import check_cv, splits_to_choose_by
-from dircal.tables import AbstractLabelledRows, LabelledScores
+from dircal.tables import ArrayRows, LabelledRows
 
 __all__ = ["AutoCalibrator"]
 
@@ -262,7 +262,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     def _fits_parts(self) -> bool:
         return self.cv is None and self.calibrators is None
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         if self.cv is None and self.calibrators is None:
             weighed = weigh_maps(data, self.input_scale)
             return Fitted(
@@ -277,7 +277,7 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         data = data.in_memory
         return self._fit_by_folds(data)
 
-    def _fit_by_folds(self, data: LabelledScores) -> Fitted:
+    def _fit_by_folds(self, data: ArrayRows) -> Fitted:
         candidates = self._candidates(len(data.classes))
         splits = splits_to_choose_by(
             _FOLDS if self.cv is None else self.cv, data.labels, data.sample_weight

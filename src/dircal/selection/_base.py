@@ -10,7 +10,7 @@ from dircal._core.data.losses import log_losses
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import CalibrationMap
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = [
     "AbstractMetaCalibrator",
@@ -77,7 +77,7 @@ def check_members(meta: Any) -> None:
             )
 
 
-def losses_of(fitted: AbstractCalibrator, data: LabelledScores) -> FloatArray:
+def losses_of(fitted: AbstractCalibrator, data: ArrayRows) -> FloatArray:
     """Log-loss (n,) of each row."""
     targets = None if data.targets is None else data.targets.T
     return log_losses(fitted._predict_checked(data).T, data.labels, targets)

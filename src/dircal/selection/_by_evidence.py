@@ -15,7 +15,7 @@ from dircal.calibrators import (
     TemperatureScaling,
 )
 from dircal.selection._judge import above_zero
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["WeighedMaps", "weigh_maps"]
 
@@ -30,7 +30,7 @@ class WeighedMaps:
     probability_of_harm: float
 
 
-def weigh_maps(data: AbstractLabelledRows, input_scale: InputScale) -> WeighedMaps:
+def weigh_maps(data: LabelledRows, input_scale: InputScale) -> WeighedMaps:
     """Fit all maps, weigh them, and take their average.
 
     Where the identity is more probable than all others together, or where one temperature is all

@@ -29,7 +29,7 @@ from dircal.selection._grids import GRIDS, default_grid, named_grid
 from dircal.selection._one_map import OneMapMixin
 from dircal.selection._splits import Split, check_cv, splits_to_choose_by
 from dircal.selection._training import check_n_jobs
-from dircal.tables import AbstractLabelledRows, Arguments, LabelledScores, check_option
+from dircal.tables import Arguments, ArrayRows, LabelledRows, check_option
 
 __all__ = ["CalibratorCV"]
 
@@ -181,7 +181,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         """The mean of the maps of the folds, or the one map of all rows."""
         return mean_of_maps([member.map_ for member in self.calibrators_])
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         data = data.in_memory
         settings = self._settings(len(data.classes))
         self._check_settings(settings)
@@ -244,7 +244,7 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
             trial._check_parameters()
 
     def _search(
-        self, data: LabelledScores, splits: list[Split], settings: list[dict[str, Any]]
+        self, data: ArrayRows, splits: list[Split], settings: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The table of results: minus the held-out log-loss of every setting in every fold."""
         with Progress("Choosing", len(splits) * len(settings), "fits") as progress:
@@ -303,7 +303,7 @@ def _refuse_average(n_members: int) -> NoReturn:
 
 def _search_fold(
     calibrator: AbstractCalibrator,
-    data: LabelledScores,
+    data: ArrayRows,
     split: Split,
     settings: list[dict[str, Any]],
     advance: Callable[[int], None] = lambda done: None,
@@ -321,7 +321,7 @@ def _search_fold(
     return scores, seconds
 
 
-def _log_loss(candidate: AbstractCalibrator, data: LabelledScores) -> float:
+def _log_loss(candidate: AbstractCalibrator, data: ArrayRows) -> float:
     return float(np.average(losses_of(candidate, data), weights=data.sample_weight))
 
 

@@ -17,7 +17,7 @@ from dircal.selection._splits import Split, used_rows
 from dircal.selection._training import check_folds
 from dircal.tables import (
     FITTING,
-    LabelledScores,
+    ArrayRows,
     check_fit_arrays,
     classes_of_columns,
     observed_classes,
@@ -130,7 +130,7 @@ class ClassifierTask:
         scores: ArrayLike,
         rows: npt.NDArray[np.intp],
         classes: Iterable[Any] | None,
-    ) -> LabelledScores:
+    ) -> ArrayRows:
         """Scores through the door; what was trained here knows the order of its columns."""
         weight = None if self.weight is None else self.weight[rows]
         return check_fit_arrays(
@@ -143,7 +143,7 @@ class ClassifierTask:
             order_is_known=True,
         )
 
-    def _calibrate(self, data: LabelledScores) -> AbstractCalibrator:
+    def _calibrate(self, data: ArrayRows) -> AbstractCalibrator:
         fitted: AbstractCalibrator = clone(self.calibrator)
         fitted._fit_checked(data)
         # Scores that nobody else has: they go when they have been explained.

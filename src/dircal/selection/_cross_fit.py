@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator, FitWarning
 from dircal.selection._splits import Split
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = ["check_multiclass", "cross_fit", "scored_rows"]
 
@@ -39,7 +39,7 @@ def check_multiclass(calibrator: AbstractCalibrator, n_classes: int, argument: s
 
 def cross_fit(
     calibrator: AbstractCalibrator,
-    data: LabelledScores,
+    data: ArrayRows,
     splits: list[Split],
     advance: Callable[[int], None],
     argument: str = "calibrator",

@@ -12,7 +12,7 @@ from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.selection._base import losses_of
 from dircal.selection._splits import Split
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = ["CrossFit", "Judge", "above_zero", "without_optimum"]
 
@@ -24,7 +24,7 @@ class Judge:
     row with a mean loss: to score it again makes no second one of it.
     """
 
-    def __init__(self, data: LabelledScores, scored: npt.NDArray[np.intp]) -> None:
+    def __init__(self, data: ArrayRows, scored: npt.NDArray[np.intp]) -> None:
         rows, self.place, self.times = np.unique(scored, return_inverse=True, return_counts=True)
         weight = data.sample_weight
         self.weight = None if weight is None else weight[rows]
@@ -54,9 +54,7 @@ class CrossFit:
     """Whether every fit has a finite optimum."""
 
     @classmethod
-    def of(
-        cls, candidate: AbstractCalibrator, data: LabelledScores, splits: list[Split]
-    ) -> "CrossFit":
+    def of(cls, candidate: AbstractCalibrator, data: ArrayRows, splits: list[Split]) -> "CrossFit":
         """Fit without each fold in turn."""
         losses, finite = [], True
         for fitting, scoring in splits:
@@ -67,7 +65,7 @@ class CrossFit:
 
 
 def without_optimum(
-    candidates: list[AbstractCalibrator], folds: list[CrossFit], data: LabelledScores
+    candidates: list[AbstractCalibrator], folds: list[CrossFit], data: ArrayRows
 ) -> list[bool]:
     """Which candidates have no finite optimum on all rows; none of them if all have none.
 

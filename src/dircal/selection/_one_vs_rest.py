@@ -13,7 +13,7 @@ from dircal.calibrators import Fitted, FitWarning, reader_of
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
 from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
-from dircal.tables import BOTH, AbstractLabelledRows, show
+from dircal.tables import BOTH, LabelledRows, show
 
 __all__ = ["OneVsRestCalibrator"]
 
@@ -119,7 +119,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
     def _fits_parts(self) -> bool:
         return check_calibrator(self.calibrator)._fits_parts
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         calibrators: list[Any] = []
         for alone in data.against_rest(self._reader(data), self.input_scale):
             calibrators.append(clone(self.calibrator)._fit_checked(alone))
@@ -127,7 +127,7 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
             calibrators[-1]._let_go_of_rows()
         return Fitted(None, {"calibrators_": calibrators})
 
-    def _reader(self, data: AbstractLabelledRows) -> Reader:
+    def _reader(self, data: LabelledRows) -> Reader:
         """How rows become columns in the order of the classes, -inf where one is masked."""
         if self.input_scale == "logit":
             steps = column_steps(data.column_classes, data.shape[1], "logit")

@@ -13,7 +13,7 @@ from dircal.calibrators import AbstractCalibrator, TemperatureScaling
 from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 __all__ = ["GroupMaps", "fit_group_maps"]
 
@@ -32,7 +32,7 @@ class GroupMaps:
 
 
 def fit_group_maps(
-    common: AbstractCalibrator, data: LabelledScores, codes: IntArray, input_scale: InputScale
+    common: AbstractCalibrator, data: ArrayRows, codes: IntArray, input_scale: InputScale
 ) -> GroupMaps:
     """Of groups 0, 1, … in ``codes`` (n,), each of which has rows."""
     order = np.argsort(codes, kind="stable")
@@ -60,7 +60,7 @@ def fit_group_maps(
     )
 
 
-def _effects(base: AbstractCalibrator, rows: LabelledScores, starts: Sequence[int]) -> GroupEffects:
+def _effects(base: AbstractCalibrator, rows: ArrayRows, starts: Sequence[int]) -> GroupEffects:
     scores = np.log(np.maximum(base._predict_checked(rows), TINY)).T
     scores = np.ascontiguousarray(scores - scores.mean(axis=0))
     weight = np.ones(len(rows.labels)) if rows.sample_weight is None else rows.sample_weight
@@ -74,7 +74,7 @@ def _moved(base: CalibrationMap, weights: FloatArray) -> CalibrationMap:
     return base.then(LogProbability(), Affine(matrix, weights[:, -1]), Softmax())
 
 
-def _fresh(own: LabelledScores, input_scale: InputScale) -> list[tuple[CalibrationMap, float]]:
+def _fresh(own: ArrayRows, input_scale: InputScale) -> list[tuple[CalibrationMap, float]]:
     """A map of the rows of a group alone and its log-evidence, where there are enough."""
     n_rows = len(own.labels) if own.sample_weight is None else float(own.sample_weight.sum())
     if n_rows < _ROWS_OF_A_FRESH_MAP:

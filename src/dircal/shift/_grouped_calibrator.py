@@ -13,8 +13,8 @@ from dircal.maps import CalibrationMap
 from dircal.shift._base import AbstractAdapted, take_columns
 from dircal.shift._group_maps import fit_group_maps
 from dircal.tables import (
-    AbstractLabelledRows,
-    LabelledScores,
+    ArrayRows,
+    LabelledRows,
     ScoreTable,
     find_key,
     groups_of_fit,
@@ -148,7 +148,7 @@ class GroupedCalibrator(AbstractAdapted):
         finally:
             del self._groups_of_fit
 
-    def _fit_groups(self, data: LabelledScores, groups: list[Any]) -> Self:
+    def _fit_groups(self, data: ArrayRows, groups: list[Any]) -> Self:
         """Fit on rows that have passed the door, and the group of each, without a warning."""
         self._groups_of_fit = groups
         try:
@@ -156,7 +156,7 @@ class GroupedCalibrator(AbstractAdapted):
         finally:
             del self._groups_of_fit
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         data = data.in_memory
         common = clone(self.calibrator)._fit_checked(data)
         known: list[Any] | None = getattr(self, "_groups_of_fit", None)

@@ -24,7 +24,7 @@ from dircal.shift._label_shift import (
     check_frequencies,
     find_label_shift,
 )
-from dircal.tables import AbstractLabelledRows, LabelledScores, check_fit_arrays, check_number
+from dircal.tables import ArrayRows, LabelledRows, check_fit_arrays, check_number
 
 __all__ = ["PriorShift"]
 
@@ -238,7 +238,7 @@ class PriorShift(AbstractAdapted):
         super()._check_options()
         check_number("level", self.level, above=0.0, below=1.0)
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         data = data.in_memory
         given: dict[str, FloatArray] = {}
         for name in ("old_priors", "priors"):
@@ -303,7 +303,7 @@ class PriorShift(AbstractAdapted):
 
 
 def _known_from(
-    fitted: AbstractCalibrator, data: LabelledScores
+    fitted: AbstractCalibrator, data: ArrayRows
 ) -> tuple[FloatArray, float, ConfidenceTable]:
     """Frequencies of the labels, how many there are, and how sure the calibrator is of them."""
     data = data.with_hard_rows()

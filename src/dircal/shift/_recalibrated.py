@@ -15,7 +15,7 @@ from dircal.explain import Explanation
 from dircal.maps import CalibrationMap
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
-from dircal.tables import AbstractLabelledRows
+from dircal.tables import LabelledRows
 
 __all__ = ["RecalibratedCalibrator"]
 
@@ -102,7 +102,7 @@ class RecalibratedCalibrator(AbstractAdapted):
         fitted: Any = getattr(self.calibrator, "column_classes_", None)
         return fitted if given is None else given
 
-    def _fit(self, data: AbstractLabelledRows) -> Fitted:
+    def _fit(self, data: LabelledRows) -> Fitted:
         data = data.in_memory
         old: AbstractCalibrator = self.calibrator
         if not hasattr(old, "classes_"):

@@ -11,7 +11,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import FITTING, MEASURING, Arguments, reject_ambiguous_columns
 from dircal.tables._conversion import as_array
 from dircal.tables._label_types import show
-from dircal.tables._labelled_scores import LabelledScores
+from dircal.tables._labelled_rows import ArrayRows
 from dircal.tables._labels import reject_swapped_arguments
 from dircal.tables._names import match_exactly, match_names
 from dircal.tables._order import check_labels_fit, warn_column_order
@@ -39,7 +39,7 @@ def check_fit_arrays(
     arguments: Arguments = FITTING,
     order_is_known: bool = False,
     counts: bool = False,
-) -> LabelledScores:
+) -> ArrayRows:
     """Check the arrays of a fit, and assign every column to its class; see `check_fit`."""
     data = _check_labelled(X, y, sample_weight, classes, input_scale, arguments, counts=counts)
     check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
@@ -55,7 +55,7 @@ def check_predictions(
     name: str = "y_prob",
     input_scale: InputScale = "probability",
     from_a_map: bool = False,
-) -> LabelledScores:
+) -> ArrayRows:
     """Check probabilities or logits that are measured, their true labels and weights.
 
     The order of columns ``from_a_map`` was judged before.
@@ -76,7 +76,7 @@ def _check_labelled(
     arguments: Arguments,
     *,
     counts: bool = False,
-) -> LabelledScores:
+) -> ArrayRows:
     """Check arrays like a table of one batch."""
     reject_lazy(arguments.scores, scores)
     reject_swapped_arguments(scores, labels, arguments)

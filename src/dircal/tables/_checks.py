@@ -12,12 +12,12 @@ from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import FITTING, Arguments
 from dircal.tables._dask_parts import DaskStore
 from dircal.tables._known_labels import LabelReader
-from dircal.tables._labelled_scores import AbstractLabelledRows
+from dircal.tables._labelled_rows import LabelledRows
 from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
 from dircal.tables._order import check_labels_fit
 from dircal.tables._part_reader import PartReader
-from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._partitioned_rows import PartitionedRows
 from dircal.tables._raw_rows import Agreement, PartSummary, agree
 from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable
@@ -36,7 +36,7 @@ def check_fit(
     arguments: Arguments = FITTING,
     order_is_known: bool = False,
     counts: bool = False,
-) -> AbstractLabelledRows:
+) -> LabelledRows:
     """Check the scores, labels and weights of a fit, and assign every column to its class.
 
     With binary ``arguments`` there are two classes, and one column may stand for both. If a
@@ -68,7 +68,7 @@ def check_score_table(
     *,
     order_is_known: bool = False,
     counts: bool = False,
-) -> AbstractLabelledRows:
+) -> LabelledRows:
     """Check the rows of a table; ``classes`` are the labels of its columns if they are known."""
     if table.label is None and table.label_columns is None:
         words = table.columns.words
@@ -122,7 +122,7 @@ def _check_parts(
     *,
     order_is_known: bool,
     counts: bool,
-) -> PartitionedScores:
+) -> PartitionedRows:
     """Check the rows of a table in parts, in one pass and a look at some of them."""
     if table.group is not None:
         raise ValueError(
@@ -150,7 +150,7 @@ def _check_parts(
     store = _store(table, reader)
     summaries = store.survey()
     agreed = _agree(table, summaries, classes, arguments, counts=counts)
-    data = PartitionedScores.of(store.parts(agreed, summaries), agreed)
+    data = PartitionedRows.of(store.parts(agreed, summaries), agreed)
     check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
     return data
 

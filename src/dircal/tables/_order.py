@@ -7,14 +7,14 @@ from dircal._core.stats.column_order import BetterOrder, better_order
 from dircal._typing import InputScale, LabelArray
 from dircal.exceptions import ColumnOrderWarning, warn
 from dircal.tables._columns import Arguments
-from dircal.tables._labelled_scores import AbstractLabelledRows, LabelledScores
+from dircal.tables._labelled_rows import ArrayRows, LabelledRows
 from dircal.tables._limits import LIMITS
 
 __all__ = ["check_labels_fit", "find_better_order", "warn_column_order"]
 
 
 def check_labels_fit(
-    data: AbstractLabelledRows,
+    data: LabelledRows,
     input_scale: InputScale,
     arguments: Arguments,
     *,
@@ -28,7 +28,7 @@ def check_labels_fit(
         data.check(check_labels_left, arguments)
 
 
-def warn_column_order(data: LabelledScores, input_scale: InputScale, arguments: Arguments) -> None:
+def warn_column_order(data: ArrayRows, input_scale: InputScale, arguments: Arguments) -> None:
     """Warn where the labels fit another order of the columns far better, and name it."""
     found = _better_order(data, input_scale)
     if found is None:
@@ -44,20 +44,20 @@ def warn_column_order(data: LabelledScores, input_scale: InputScale, arguments: 
     )
 
 
-def find_better_order(data: LabelledScores, input_scale: InputScale) -> LabelArray | None:
+def find_better_order(data: ArrayRows, input_scale: InputScale) -> LabelArray | None:
     """The classes (k,) in the order of columns that the labels fit far better; None if none is."""
     found = _better_order(data, input_scale)
     return None if found is None else _in_order(data, found)
 
 
-def _in_order(data: LabelledScores, found: BetterOrder) -> LabelArray:
+def _in_order(data: ArrayRows, found: BetterOrder) -> LabelArray:
     """The label that each column has in the order that was found."""
     classes = data.column_classes.copy()
     classes[found.columns] = data.column_classes
     return classes
 
 
-def _better_order(data: LabelledScores, input_scale: InputScale) -> BetterOrder | None:
+def _better_order(data: ArrayRows, input_scale: InputScale) -> BetterOrder | None:
     # The labels are numbers of sorted classes; here they are columns.
     column_of_class = np.argsort(data.column_classes)
     own = column_of_class[data.labels]
@@ -70,7 +70,7 @@ def _better_order(data: LabelledScores, input_scale: InputScale) -> BetterOrder 
     return better_order(data.rows, own, data.shape[1], is_probability=input_scale == "probability")
 
 
-def check_labels_left(data: LabelledScores, arguments: Arguments) -> None:
+def check_labels_left(data: ArrayRows, arguments: Arguments) -> None:
     """Raise if the own class of a row is masked: no map can return a probability for it."""
     order = np.argsort(data.column_classes)
     for part in row_slices(data.shape):

@@ -44,7 +44,7 @@ from dircal.tables._label_types import (
     plain_labels_advice,
     show,
 )
-from dircal.tables._labelled_scores import BOTH, AbstractLabelledRows, LabelledScores
+from dircal.tables._labelled_rows import BOTH, ArrayRows, LabelledRows
 from dircal.tables._labels import (
     as_labels,
     class_indices,
@@ -62,7 +62,7 @@ from dircal.tables._names import (
 )
 from dircal.tables._numbers import check_integer, check_number, check_option
 from dircal.tables._order import find_better_order, warn_column_order
-from dircal.tables._partitioned import PartitionedScores
+from dircal.tables._partitioned_rows import PartitionedRows
 from dircal.tables._pass_progress import Passes, pass_progress
 from dircal.tables._raw_rows import check_weight
 from dircal.tables._row_sums import ROW_SUM_TOLERANCE
@@ -82,14 +82,14 @@ __all__ = [
     "MEASURING",
     "PYTHON",
     "ROW_SUM_TOLERANCE",
-    "AbstractLabelledRows",
     "Arguments",
+    "ArrayRows",
     "CalibratedTable",
     "ClassColumns",
-    "LabelledScores",
+    "LabelledRows",
     "LoadedRows",
     "NamedScores",
-    "PartitionedScores",
+    "PartitionedRows",
     "Passes",
     "ScoreTable",
     "TableColumns",

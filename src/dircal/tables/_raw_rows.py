@@ -15,7 +15,7 @@ from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
 from dircal.tables._columns import FITTING, Arguments, classes_of_columns
 from dircal.tables._conversion import as_array, category_order, reject_masked
 from dircal.tables._label_types import as_label_array
-from dircal.tables._labelled_scores import LabelledScores
+from dircal.tables._labelled_rows import ArrayRows
 from dircal.tables._labels import as_labels, class_indices, observed_classes
 from dircal.tables._numbers import LARGEST, reject_datetimes
 from dircal.tables._row_sums import RowSum
@@ -114,7 +114,7 @@ class RawRows:
             inputs = two_columns(inputs, self.weight, input_scale)
         return worst_row_sum(inputs, self.weight, input_scale, arguments)
 
-    def assign(self, agreed: "Agreement", input_scale: InputScale) -> LabelledScores:
+    def assign(self, agreed: "Agreement", input_scale: InputScale) -> ArrayRows:
         """Assign every column to its class."""
         if agreed.soft is None:
             labels = class_indices(self.labels, agreed.classes)
@@ -124,7 +124,7 @@ class RawRows:
         inputs = self.inputs
         if agreed.n_features == 1:
             inputs = two_columns(inputs, weight, input_scale)
-        return LabelledScores(
+        return ArrayRows(
             inputs,
             labels,
             weight,
@@ -161,7 +161,7 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Facts that all batches have in common; see `AbstractLabelledRows` for the names.
+    """Facts that all batches have in common; see `LabelledRows` for the names.
 
     ``soft`` is the reading of soft labels.
     """

@@ -229,11 +229,7 @@ class TextFile:
 
     @contextmanager
     def _source(self) -> Iterator[Any]:
-        """Open the file for pyarrow.
-
-        It reads plain files itself: with files of Python, version 17 may wait forever after an
-        error.
-        """
+        """Open the file for pyarrow, which reads plain files itself."""
         if not self._is_plain:
             with self._bytes() as file:
                 yield file
@@ -249,7 +245,12 @@ class TextFile:
 
         delimiter, names = self.header
         return {
-            "read_options": pc.ReadOptions(block_size=block_bytes, encoding=self._codec),
+            "read_options": pc.ReadOptions(
+                # With threads, version 17 may wait forever after an error.
+                use_threads=False,
+                block_size=block_bytes,
+                encoding=self._codec,
+            ),
             "parse_options": pc.ParseOptions(
                 delimiter=delimiter, newlines_in_values=self._has_quotes
             ),

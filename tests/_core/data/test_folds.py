@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dircal._core.data.folds import FoldParts, RowFolds
 from dircal._core.data.parts import AbstractParts, Part
-from dircal.tables import LabelledScores
+from dircal.tables import ArrayRows
 
 
 class Cut(AbstractParts):
@@ -18,7 +18,7 @@ class Cut(AbstractParts):
         for first in range(0, n_rows, size):
             rows = np.arange(first, min(first + size, n_rows))
             classes = np.arange(2)
-            data = LabelledScores(
+            data = ArrayRows(
                 np.column_stack([rows, rows]), rows % 2, None, classes, classes, None, 2
             )
             self.parts.append(Part(first, data, lambda row, first=first: f"row {first + row}", {}))

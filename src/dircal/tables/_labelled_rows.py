@@ -15,7 +15,7 @@ from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
 from dircal.tables._columns import Arguments
 from dircal.tables._limits import LIMITS
 
-__all__ = ["BOTH", "AbstractLabelledRows", "LabelledScores"]
+__all__ = ["BOTH", "ArrayRows", "LabelledRows"]
 
 BOTH = np.array([0, 1])
 """Labels of a problem of one class against the rest: the rest, and the class itself."""
@@ -23,7 +23,7 @@ BOTH = np.array([0, 1])
 _T = TypeVar("_T")
 
 
-class AbstractLabelledRows(ABC):
+class LabelledRows(ABC):
     """Rows that have passed the door, wherever they are.
 
     ``column_classes`` (k,) is the label of each column of the scores, ``classes`` the same sorted;
@@ -67,16 +67,16 @@ class AbstractLabelledRows(ABC):
         """Return the least and the largest positive weight, or None without weights."""
 
     @abstractmethod
-    def unweighted(self) -> "AbstractLabelledRows":
+    def unweighted(self) -> "LabelledRows":
         """Return the rows of positive weight, without their weights."""
 
     @abstractmethod
-    def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
+    def fold_rows(self, function: "Callable[[ArrayRows], _T]") -> _T:
         """Sum a function of the rows, part by part."""
 
     @abstractmethod
     def check(
-        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+        self, function: "Callable[[ArrayRows, Arguments], None]", arguments: Arguments
     ) -> None:
         """Call a function of the rows that raises a ValueError if they are invalid.
 
@@ -84,27 +84,27 @@ class AbstractLabelledRows(ABC):
         """
 
     @abstractmethod
-    def sample(self, n_rows: int) -> "LabelledScores":
+    def sample(self, n_rows: int) -> "ArrayRows":
         """All rows if they are in memory; of parts no more than ``n_rows``, evenly spread."""
 
     @property
     @abstractmethod
-    def in_memory(self) -> "LabelledScores":
+    def in_memory(self) -> "ArrayRows":
         """The rows as one array, for what needs all of them; a ValueError if they are in parts."""
 
     @abstractmethod
-    def with_hard_rows(self) -> "AbstractLabelledRows":
+    def with_hard_rows(self) -> "LabelledRows":
         """The same rows with one label each, for what needs it."""
 
     @abstractmethod
-    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["AbstractLabelledRows"]:
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["LabelledRows"]:
         """Yield a problem of two classes for each class: the rest, and the class itself.
 
         ``read`` makes columns (k, m) of rows, in the order of the classes.
         """
 
     @abstractmethod
-    def undecided(self) -> "AbstractLabelledRows":
+    def undecided(self) -> "LabelledRows":
         """Rows of logits in which two classes or more are not masked; all where there are none."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class AbstractLabelledRows(ABC):
 
 
 @dataclass(frozen=True)
-class LabelledScores(AbstractLabelledRows):
+class ArrayRows(LabelledRows):
     """What `fit` and the measures work on, in memory.
 
     ``matrix`` is as given, of any float type and possibly mapped from a file; ``picked`` (n,) are
@@ -164,27 +164,27 @@ class LabelledScores(AbstractLabelledRows):
         weight = self.sample_weight
         return float(len(self.labels) if weight is None else weight.sum())
 
-    def fold_rows(self, function: "Callable[[LabelledScores], _T]") -> _T:
+    def fold_rows(self, function: "Callable[[ArrayRows], _T]") -> _T:
         """Return the function of these rows."""
         return function(self)
 
     def check(
-        self, function: "Callable[[LabelledScores, Arguments], None]", arguments: Arguments
+        self, function: "Callable[[ArrayRows, Arguments], None]", arguments: Arguments
     ) -> None:
         """Call the function of these rows."""
         function(self, arguments)
 
-    def sample(self, n_rows: int) -> "LabelledScores":
+    def sample(self, n_rows: int) -> "ArrayRows":
         """Return all rows."""
         del n_rows
         return self
 
     @property
-    def in_memory(self) -> "LabelledScores":
+    def in_memory(self) -> "ArrayRows":
         """These rows."""
         return self
 
-    def take(self, rows: IntArray) -> "LabelledScores":
+    def take(self, rows: IntArray) -> "ArrayRows":
         """Some of the rows, in the order given; the classes stay all of them."""
         weight = self.sample_weight
         return replace(
@@ -195,7 +195,7 @@ class LabelledScores(AbstractLabelledRows):
             targets=None if self.targets is None else self.targets[rows],
         )
 
-    def with_hard_rows(self) -> "LabelledScores":
+    def with_hard_rows(self) -> "ArrayRows":
         """The same with one label for each row, for what needs it.
 
         A soft row becomes one for each class that it may be of, with that part of its weight.
@@ -209,7 +209,7 @@ class LabelledScores(AbstractLabelledRows):
         apart = replace(self, targets=None).take(rows)
         return replace(apart, labels=labels, sample_weight=weight)
 
-    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["LabelledScores"]:
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["ArrayRows"]:
         """Yield a problem of two classes for each class; several are computed in one pass.
 
         Rows of weight zero stay, since a calibrator may count rows, but whatever they contain is
@@ -227,7 +227,7 @@ class LabelledScores(AbstractLabelledRows):
             for i, pair in enumerate(pairs):
                 yield self.as_two_classes(pair.T, first + i)
 
-    def one_against_rest(self, read: Reader, scale: InputScale, chosen: int) -> "LabelledScores":
+    def one_against_rest(self, read: Reader, scale: InputScale, chosen: int) -> "ArrayRows":
         """The same rows as a problem of two classes: the rest, and the ``chosen`` one."""
         pair = np.empty((2, self.shape[0]))
         for part in row_slices(self.shape):
@@ -243,7 +243,7 @@ class LabelledScores(AbstractLabelledRows):
             inputs = np.where(used, inputs, 1.0 / self.shape[1])
         return read(inputs)
 
-    def as_two_classes(self, pair: FloatArray, chosen: int) -> "LabelledScores":
+    def as_two_classes(self, pair: FloatArray, chosen: int) -> "ArrayRows":
         """The same rows as a problem of two classes, the rest and the ``chosen`` one.
 
         ``pair`` (n, 2) are their scores.
@@ -254,7 +254,7 @@ class LabelledScores(AbstractLabelledRows):
             of_chosen = self.targets[:, chosen]
             own = (of_chosen > 0.5).astype(np.uint8)
             targets = np.column_stack([1.0 - of_chosen, of_chosen])
-        return LabelledScores(pair, own, self.sample_weight, BOTH, BOTH, None, 2, targets=targets)
+        return ArrayRows(pair, own, self.sample_weight, BOTH, BOTH, None, 2, targets=targets)
 
     @property
     def has_soft_labels(self) -> bool:
@@ -268,13 +268,13 @@ class LabelledScores(AbstractLabelledRows):
         used = self.sample_weight[self.sample_weight > 0]
         return (float(used.min()), float(used.max())) if len(used) else None
 
-    def unweighted(self) -> "LabelledScores":
+    def unweighted(self) -> "ArrayRows":
         """Return the rows of positive weight, without their weights."""
         if self.sample_weight is None:
             return self
         return replace(self.take(np.flatnonzero(self.sample_weight)), sample_weight=None)
 
-    def undecided(self) -> "LabelledScores":
+    def undecided(self) -> "ArrayRows":
         """Rows of logits in which two classes or more are not masked; all where there are none.
 
         In the others no map has a choice: they tell a fit nothing.
@@ -292,7 +292,7 @@ class LabelledScores(AbstractLabelledRows):
                 used[part] = np.count_nonzero(block > -np.inf, axis=1) > 1
         return used
 
-    def with_more(self, others: Sequence["LabelledScores"]) -> "LabelledScores":
+    def with_more(self, others: Sequence["ArrayRows"]) -> "ArrayRows":
         """These rows and those of others, copied."""
         every = self, *others
         weights = [one.sample_weight for one in every if one.sample_weight is not None]
@@ -306,7 +306,7 @@ class LabelledScores(AbstractLabelledRows):
             targets=np.concatenate(targets) if targets else None,
         )
 
-    def copied(self) -> "LabelledScores":
+    def copied(self) -> "ArrayRows":
         """The same with a copy of the rows that are picked, for those who read them often."""
         return replace(self, matrix=self.inputs, picked=None)
 
