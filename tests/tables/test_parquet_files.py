@@ -30,7 +30,7 @@ def table():
         {
             "id": ["x", None, "z"],
             "a": pa.array(A),
-            "b": pa.array(B, pa.float16()),
+            "b": pa.array(np.array(B, np.float16)),
             "tags": [[1], [], [2, 3]],
             "kind": pa.array(["u", "v", "u"]).dictionary_encode(),
         }
