@@ -153,7 +153,7 @@ class TableColumns:
                     f"{self.where}: the only label is {wanted.tolist()[0]!r}. Pass the labels that "
                     f"do not occur as well: {self.words.classes}."
                 )
-            return self._called_like(candidates, wanted, given is not None)
+            return self._called_like(candidates, wanted)
         if isinstance(scores, str) and "*" in scores:
             return self._by_pattern(candidates, scores, given, labels)
         return self._by_name_or_order(self.named(scores), given, labels)
@@ -295,9 +295,7 @@ class TableColumns:
             and name.endswith(after)
         }
 
-    def _called_like(
-        self, candidates: Sequence[int], wanted: LabelArray, is_given: bool
-    ) -> ClassColumns:
+    def _called_like(self, candidates: Sequence[int], wanted: LabelArray) -> ClassColumns:
         """Columns called like the labels, or else the only ones that nearly are."""
         names = [self.names[i] for i in candidates]
         if not {*names}.issuperset(map(label_text, wanted.tolist())):

@@ -17,15 +17,15 @@ from dircal.tables._arrays import (
     check_scores,
 )
 from dircal.tables._calibrated import CalibratedTable
-from dircal.tables._checks import check_fit, check_score_table
-from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording, list_names
+from dircal.tables._checks import check_fit
+from dircal.tables._column_choice import PYTHON, ClassColumns
 from dircal.tables._columns import (
     FITTING,
     MEASURING,
     Arguments,
     classes_of_columns,
 )
-from dircal.tables._conversion import NamedScores, as_array, category_order, same_kind
+from dircal.tables._conversion import as_array, category_order, same_kind
 from dircal.tables._keys import (
     check_keys,
     find_key,
@@ -51,13 +51,11 @@ from dircal.tables._labels import (
     observed_classes,
 )
 from dircal.tables._limits import LIMITS, TableLimits
-from dircal.tables._loaded import LoadedRows
 from dircal.tables._names import (
     as_classes,
     find_columns,
     label_text,
     like_labels,
-    match_exactly,
     match_names,
 )
 from dircal.tables._numbers import check_integer, check_number, check_option
@@ -71,7 +69,6 @@ from dircal.tables._soft_labels import reject_soft_labels
 from dircal.tables._text import TextFile
 from dircal.tables._two_classes import BINARY
 from dircal.tables._unchanged import changed, unchanged
-from dircal.tables._values import check_values, eager_frame
 
 __all__ = [
     "BINARY",
@@ -87,15 +84,11 @@ __all__ = [
     "CalibratedTable",
     "ClassColumns",
     "LabelledRows",
-    "LoadedRows",
-    "NamedScores",
     "PartitionedRows",
     "Passes",
     "ScoreTable",
-    "TableColumns",
     "TableLimits",
     "TextFile",
-    "Wording",
     "as_array",
     "as_classes",
     "as_label_array",
@@ -116,16 +109,13 @@ __all__ = [
     "check_probabilities",
     "check_random_state",
     "check_ranks",
-    "check_score_table",
     "check_scores",
     "check_square",
     "check_table",
-    "check_values",
     "check_vector",
     "check_weight",
     "class_indices",
     "classes_of_columns",
-    "eager_frame",
     "empty_labels",
     "find_better_order",
     "find_columns",
@@ -136,8 +126,6 @@ __all__ = [
     "known_groups",
     "label_text",
     "like_labels",
-    "list_names",
-    "match_exactly",
     "match_names",
     "observed_classes",
     "parse_whole_numbers",
