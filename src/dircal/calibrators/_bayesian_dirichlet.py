@@ -1,6 +1,7 @@
 """Bayesian Dirichlet calibration: a full map whose freedom is learned from the rows."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,26 +15,114 @@ from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._core.bayes.state import GroupFit
 from dircal._core.model.statistics import N_STATISTICS
 from dircal._typing import ArrayLike, FloatArray, InputScale
-from dircal.calibrators._base import AbstractCalibrator, Fitted
 from dircal.calibrators._bayesian_fit import TemperedRows
 from dircal.calibrators._bayesian_map import BayesianIntervals, check_posterior, expected, step_of
-from dircal.calibrators._linear_map import LinearMapMixin
-from dircal.calibrators._solver_options import Clip
+from dircal.calibrators._fit import Fit
+from dircal.calibrators._linear_map import (
+    AbstractLinearMapCalibrator,
+    AbstractLinearMapMethod,
+    linear_step,
+)
+from dircal.calibrators._solver_options import Clip, SolverDetails
 from dircal.maps import (
-    AbstractLinearStep,
     LinearParameters,
-    Softmax,
     UniformMixture,
     WithCurves,
 )
 from dircal.tables import LabelledRows, check_number, check_option
 
-__all__ = ["BayesianDirichletCalibrator"]
+__all__ = ["BayesianDirichletCalibrator", "BayesianDirichletMethod"]
 
 _FITS = {"learned": average_by_evidence, "fixed": fit_as_expected}
 
 
-class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
+@dataclass(frozen=True)
+class BayesianDetails(SolverDetails):
+    """Diagnostics of the solver, and the posterior.
+
+    Attributes of the estimator; ``posterior`` is None if a file was written without it.
+    """
+
+    precisions: dict[str, float]
+    effective_parameters: dict[str, float]
+    log_evidence: float
+    row_mean_factor: float
+    posterior: ExactPosterior | LowRankPosterior | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BayesianDirichletMethod(AbstractLinearMapMethod):
+    """Bayesian Dirichlet calibration as a method."""
+
+    prior: Literal["learned", "fixed"]
+    curves: Literal["learned", "none"]
+
+    name: ClassVar[str] = "BayesianDirichletCalibrator"
+    details: ClassVar[type] = BayesianDetails
+    reads_raw_logits: ClassVar[bool] = False
+    has_matrix: ClassVar[bool] = True
+    why_separated: ClassVar[str] = "the prior gives way."
+    remedy: ClassVar[str] = "Use more rows."
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_option("prior", self.prior, ("learned", "fixed"))
+        check_option("curves", self.curves, ("learned", "none"))
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless map and posterior belong together."""
+        super().check_fit(fit)
+        fit.step(UniformMixture)
+        curved, posterior = fit.map.find(WithCurves), fit.details.posterior
+        check_posterior(posterior, fit.map.n_classes, linear_step(fit.map), curved)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the map of these rows."""
+        tempered = self._temper(rows)
+        mixed = tempered.mixed
+        found = _FITS[self.prior](mixed.rows, mixed.prior, tol=self.tol, max_iter=self.max_iter)
+        return self._fit_of(rows, tempered, mixed, found)
+
+    def average(self, rows: LabelledRows) -> tuple[ModelAverage, Fit]:
+        """Find the average of this map and simpler ones, by their evidence."""
+        tempered = self._temper(rows)
+        parts = tempered.rows, tempered.mixed, tempered.slope
+        average = average_models(*parts, tol=self.tol, max_iter=self.max_iter)
+        return average, self._fit_of(rows, tempered, average.mixed, average.fit)
+
+    def _temper(self, rows: LabelledRows) -> TemperedRows:
+        scores = self.scores(rows)
+        prior = expected(scores.n_classes, self.prior, curved=self.curves == "learned")
+        return TemperedRows.of(scores, prior, self.clip, self.input_scale, self.tol, self.max_iter)
+
+    def _fit_of(
+        self, rows: LabelledRows, tempered: TemperedRows, mixed: MixedRows, found: GroupFit
+    ) -> Fit:
+        solution = found.solution
+        mixture = UniformMixture(mixed.slope, mixed.uniform_weight, self.prior == "fixed")
+        return self.fit_from(
+            rows,
+            tempered.rows.with_clip(tempered.clip),
+            tempered.clip,
+            (mixture, step_of(mixed, solution.params)),
+            solution=solution,
+            temperature=tempered.temperature,
+            n_more=max(1, round(float(found.effective_dof.sum()))),
+            details=BayesianDetails(
+                solution.n_iter,
+                tuple(solution.history),
+                solution.status,
+                mixed.prior.by_name(found.precisions),
+                mixed.prior.by_name(found.effective_dof),
+                found.log_evidence,
+                mixed.row_mean_factor,
+                found.posterior,  # type: ignore[arg-type]
+            ),
+        )
+
+
+class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
     r"""Dirichlet calibration without anything to tune: how much to correct is learned, too.
 
     It starts from temperature scaling and moves away from it as far as the rows give reason to:
@@ -200,12 +289,8 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     effective_parameters_: dict[str, float]
     log_evidence_: float
     row_mean_factor_: float
-    _posterior: ExactPosterior | LowRankPosterior | None
 
-    _reads_raw_logits: ClassVar[bool] = False
-    _has_matrix: ClassVar[bool] = True
-    _why_separated: ClassVar[str] = "the prior gives way."
-    _remedy: ClassVar[str] = "Use more rows."
+    method_class: ClassVar = BayesianDirichletMethod
 
     def __init__(
         self,
@@ -229,19 +314,19 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
     @property
     def temperature_(self) -> float:
         """The temperature t of the mixture."""
-        return 1.0 / float(self._step(UniformMixture).slope)
+        return 1.0 / float(self.fit_.step(UniformMixture).slope)
 
     @property
     def curve_coef_(self) -> FloatArray:
         """Coefficients (k, 10) of the curves of each class."""
-        curved = self._curved_step
+        curved = self.map_.find(WithCurves)
         found = np.zeros((1, N_STATISTICS)) if curved is None else curved.coefficients
         return np.broadcast_to(found, (len(self.classes_), found.shape[1]))
 
     @property
     def uniform_weight_(self) -> float:
         """The weight u of the uniform distribution."""
-        return float(self._step(UniformMixture).uniform_weight)
+        return float(self.fit_.step(UniformMixture).uniform_weight)
 
     def linear_parameters(self) -> LinearParameters:
         """The fitted map without its mixture, as softmax(W ln q + b).
@@ -253,13 +338,13 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
             map where probabilities are well above ``uniform_weight_``.
         """
         check_is_fitted(self)
-        if self._curved_step is not None:
+        if self.map_.find(WithCurves) is not None:
             raise ValueError(
                 "`curves` must be 'none' for this: a map with curves is no linear map of ln q; got "
                 f"curves={self.curves!r}. Fit BayesianDirichletCalibrator(curves='none'), or take "
                 "`coef_`, `intercept_` and `curve_coef_`."
             )
-        if self._step(UniformMixture).normalised:
+        if self.fit_.step(UniformMixture).normalised:
             raise ValueError(
                 "`prior` must be 'learned' for this: with prior='fixed' the map reads tempered "
                 "probabilities that are normalised again, which is no linear map of ln q; got "
@@ -286,65 +371,7 @@ class BayesianDirichletCalibrator(LinearMapMixin, AbstractCalibrator):
         """
         check_is_fitted(self)
         check_number("level", level, above=0.0, below=1.0)
-        inputs, columns = self._check_scores(X)
-        whole, factor = self._map_of(columns), self.row_mean_factor_
-        return BayesianIntervals(whole, factor, self._posterior).of(inputs, level)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_option("prior", self.prior, ("learned", "fixed"))
-        check_option("curves", self.curves, ("learned", "none"))
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        tempered = self._temper(data)
-        rows, prior = tempered.mixed.rows, tempered.mixed.prior
-        fit = _FITS[self.prior](rows, prior, tol=self.tol, max_iter=self.max_iter)
-        return self._fitted(tempered, tempered.mixed, fit)
-
-    def _fit_models(self, data: LabelledRows) -> tuple[ModelAverage, Fitted]:
-        """The average of this map and simpler ones, by their evidence, as one of this class."""
-        tempered = self._temper(data)
-        parts = tempered.rows, tempered.mixed, tempered.slope
-        average = average_models(*parts, tol=self.tol, max_iter=self.max_iter)
-        return average, self._fitted(tempered, average.mixed, average.fit)
-
-    def _temper(self, data: LabelledRows) -> TemperedRows:
-        rows = self._rows(data)
-        prior = expected(rows.n_classes, self.prior, curved=self.curves == "learned")
-        return TemperedRows.of(rows, prior, self.clip, self.input_scale, self.tol, self.max_iter)
-
-    def _fitted(self, tempered: TemperedRows, mixed: MixedRows, fit: GroupFit) -> Fitted:
-        rows, solution = tempered.rows, fit.solution
-        compared = rows.with_clip(tempered.clip), solution, tempered.temperature
-        mixture = UniformMixture(mixed.slope, mixed.uniform_weight, self.prior == "fixed")
-        bent = step_of(mixed, solution.params)
-        n_more = max(1, round(float(fit.effective_dof.sum())))
-        return Fitted(
-            (*self._score_steps(tempered.clip), mixture, bent, Softmax()),
-            {
-                "row_mean_factor_": mixed.row_mean_factor,
-                "precisions_": mixed.prior.by_name(fit.precisions),
-                "effective_parameters_": mixed.prior.by_name(fit.effective_dof),
-                "log_evidence_": fit.log_evidence,
-                "_posterior": fit.posterior,
-                **self._attributes(*compared, n_more),
-            },
-        )
-
-    @property
-    def _curved_step(self) -> WithCurves | None:
-        return self.map_.find(WithCurves)
-
-    @property
-    def _linear_step(self) -> AbstractLinearStep:
-        curved = self._curved_step
-        return super()._linear_step if curved is None else curved.linear_step
-
-    def _n_entries(self) -> int:
-        # Coefficients of a class may be shared ones plus its own.
-        return super()._n_entries() + 2 * self.curve_coef_.size
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        self._step(UniformMixture)
-        check_posterior(self._posterior, len(self.classes_), self._linear_step, self._curved_step)
+        fit = self.fit_
+        inputs, columns = fit.check_scores(X)
+        factor, posterior = fit.details.row_mean_factor, fit.details.posterior
+        return BayesianIntervals(fit.map_of(columns), factor, posterior).of(inputs, level)

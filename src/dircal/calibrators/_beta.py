@@ -1,7 +1,7 @@
 """Beta calibration: a slope for each side of the scale, and an intercept."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -11,8 +11,8 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution, with_history
 from dircal._core.optim.two_class import fit_logistic
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._binary import AbstractBinaryCalibrator
-from dircal.calibrators._logistic_fit import LogisticMapMixin
+from dircal.calibrators._fit import Fit
+from dircal.calibrators._logistic_fit import AbstractLogisticCalibrator, AbstractLogisticMethod
 from dircal.calibrators._solver_options import Clip
 from dircal.maps import AbstractStep, Affine
 from dircal.tables import check_option
@@ -20,7 +20,58 @@ from dircal.tables import check_option
 __all__ = ["BetaCalibrator"]
 
 
-class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BetaMethod(AbstractLogisticMethod):
+    """Beta calibration as a method."""
+
+    slopes: Literal["free", "nonnegative"]
+
+    name: ClassVar[str] = "BetaCalibrator"
+    remedy: ClassVar[str] = "Use more rows, or PlattCalibrator, whose targets are smoothed."
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_option("slopes", self.slopes, ("free", "nonnegative"))
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the map has one row of two slopes."""
+        if fit.step(Affine).matrix.shape != (1, 2):
+            raise ValueError("beta calibration needs one row of two slopes")
+
+    def default_grid(self, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return both kinds of slopes."""
+        del n_classes
+        return [{"slopes": "free"}, {"slopes": "nonnegative"}]
+
+    def solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
+        """Find slopes and intercept."""
+        found = self._solve_with_bounds(rows, slope)
+        a, b, c = found.params.tolist()
+        return (Affine(np.array([[-b, a]]), np.array([c])),), found
+
+    def _solve_with_bounds(self, rows: Rows, slope: float) -> Solution:
+        free = self._solve_face(rows, slope, _FREE)
+        if self.slopes == "free" or _is_feasible(free):
+            return free
+        # The objective is convex: if its minimum is not allowed, the best that is lies where a
+        # slope is zero.
+        faces = [self._solve_face(rows, slope, face) for face in _FACES]
+        best = min(filter(_is_feasible, faces), key=lambda face: face.loss)
+        others = [step for each in (free, *faces) if each is not best for step in each.history]
+        return with_history(best, others)
+
+    def _solve_face(self, rows: Rows, slope: float, used: tuple[int, ...]) -> Solution:
+        """The best of the maps whose other parameters are zero."""
+        start = np.array([slope, slope, 0.0])[list(used)]
+        features = partial(_features, used=used)
+        found = fit_logistic(rows, features, start, tol=self.tol, max_iter=self.max_iter)
+        params = np.zeros(3)
+        params[list(used)] = found.params
+        return replace(found, params=params)
+
+
+class BetaCalibrator(AbstractLogisticCalibrator):
     r"""Beta calibration of two classes: a slope for each side of the scale, and an intercept.
 
     Parameters
@@ -109,7 +160,7 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     (2, 1)
     """
 
-    _remedy: ClassVar[str] = "Use more rows, or PlattCalibrator, whose targets are smoothed."
+    method_class: ClassVar = BetaMethod
 
     def __init__(
         self,
@@ -131,50 +182,17 @@ class BetaCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     @property
     def slope_positive_(self) -> float:
         """The slope a of ln p."""
-        return float(self._step(Affine).matrix[0, 1])
+        return float(self.fit_.step(Affine).matrix[0, 1])
 
     @property
     def slope_negative_(self) -> float:
         """The slope b of -ln(1 - p)."""
-        return -float(self._step(Affine).matrix[0, 0])
+        return -float(self.fit_.step(Affine).matrix[0, 0])
 
     @property
     def intercept_(self) -> float:
         """The intercept c."""
-        return float(self._step(Affine).intercepts[0])
-
-    def _check_options(self) -> None:
-        check_option("slopes", self.slopes, ("free", "nonnegative"))
-        super()._check_options()
-
-    def _check_fitted(self) -> None:
-        if self._step(Affine).matrix.shape != (1, 2):
-            raise ValueError("beta calibration needs one row of two slopes")
-
-    def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
-        found = self._solve_with_bounds(rows, slope)
-        a, b, c = found.params.tolist()
-        return (Affine(np.array([[-b, a]]), np.array([c])),), found
-
-    def _solve_with_bounds(self, rows: Rows, slope: float) -> Solution:
-        free = self._solve_face(rows, slope, _FREE)
-        if self.slopes == "free" or _is_feasible(free):
-            return free
-        # The objective is convex: if its minimum is not allowed, the best that is lies where a
-        # slope is zero.
-        faces = [self._solve_face(rows, slope, face) for face in _FACES]
-        best = min(filter(_is_feasible, faces), key=lambda face: face.loss)
-        others = [step for each in (free, *faces) if each is not best for step in each.history]
-        return with_history(best, others)
-
-    def _solve_face(self, rows: Rows, slope: float, used: tuple[int, ...]) -> Solution:
-        """The best of the maps whose other parameters are zero."""
-        start = np.array([slope, slope, 0.0])[list(used)]
-        features = partial(_features, used=used)
-        found = fit_logistic(rows, features, start, tol=self.tol, max_iter=self.max_iter)
-        params = np.zeros(3)
-        params[list(used)] = found.params
-        return replace(found, params=params)
+        return float(self.fit_.step(Affine).intercepts[0])
 
 
 # Positions of the parameters a, b, c that are not held at zero. The last face, with both slopes at

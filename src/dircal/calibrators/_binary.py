@@ -1,7 +1,6 @@
-"""What the binary calibrators share: two classes, from two columns or from one."""
+"""Calibrators of two classes, which read two columns or one."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
@@ -9,7 +8,8 @@ from sklearn.utils import Tags
 from dircal._core.data.chunks import AbstractChunkSource, Chunk
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators._base import AbstractCalibrator, rows_of
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._fit import AbstractScoreMethod
 from dircal.maps import (
     AbstractStep,
     Columns,
@@ -22,12 +22,10 @@ from dircal.tables import BINARY, Arguments, LabelledRows
 
 __all__ = [
     "AbstractBinaryCalibrator",
-    "ScoredRows",
-    "gather_scores",
+    "AbstractCurveMethod",
     "has_many_rows",
     "log_probability_steps",
     "score_steps",
-    "source_of",
 ]
 
 # Up to here rows are gathered and sorted, which takes 1 GB at most; beyond, what is kept of them
@@ -37,12 +35,6 @@ _MOST_GATHERED = 10_000_000
 
 class AbstractBinaryCalibrator(AbstractCalibrator):
     """A map of the probability of one class, the positive one; the other class has the rest."""
-
-    _arguments: ClassVar[Arguments] = BINARY
-
-    @property
-    def _fits_parts(self) -> bool:
-        return True
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -72,9 +64,33 @@ def has_many_rows(data: LabelledRows) -> bool:
     return data.shape[0] > _MOST_GATHERED or not data.is_in_memory
 
 
-def source_of(data: LabelledRows, input_scale: InputScale) -> AbstractChunkSource:
-    """The rows of a fit, with one score and one label for each."""
-    return rows_of(data.with_hard_rows(), input_scale, score_steps(input_scale)).source
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AbstractCurveMethod(AbstractScoreMethod):
+    """Fits a curve of one score, from the rows or from sums over them."""
+
+    @property
+    def arguments(self) -> Arguments:
+        """Rules for reading `X` and `y`: one column may stand for two classes."""
+        return BINARY
+
+    @property
+    def fits_parts(self) -> bool:
+        """Whether a fit needs only sums over rows: yes."""
+        return True
+
+    def source(self, rows: LabelledRows) -> AbstractChunkSource:
+        """Return the rows with one score and one label for each."""
+        return self.read(rows.with_hard_rows(), score_steps(self.input_scale)).source
+
+    def gather(self, rows: LabelledRows) -> "ScoredRows":
+        """Return one score for each row: curves that are sorted need all of them at once."""
+        data = rows.in_memory.with_hard_rows()
+        if self.input_scale == "logit":
+            data = data.undecided()
+        parts = self.source(data).fold(_part)
+        scores, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+        weight = data.sample_weight
+        return ScoredRows(scores, labels, None if weight is None else weight[weight > 0])
 
 
 @dataclass(frozen=True)
@@ -84,17 +100,6 @@ class ScoredRows:
     scores: FloatArray
     labels: IntArray
     weight: FloatArray | None
-
-
-def gather_scores(data: LabelledRows, input_scale: InputScale) -> ScoredRows:
-    """One score for each row of a fit: curves that are sorted need all of them at once."""
-    data = data.in_memory.with_hard_rows()
-    if input_scale == "logit":
-        data = data.undecided()
-    parts = source_of(data, input_scale).fold(_part)
-    scores, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
-    weight = data.sample_weight
-    return ScoredRows(scores, labels, None if weight is None else weight[weight > 0])
 
 
 def _part(chunk: Chunk) -> list[tuple[FloatArray, IntArray]]:

@@ -1,18 +1,41 @@
 """Dirichlet calibration: a linear map of log-probabilities."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dircal._core.model.structure import Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._linear import AbstractLinearMethod
+from dircal.calibrators._linear_map import AbstractLinearMapCalibrator
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyName, penalty_named
 from dircal.calibrators._solver_options import Clip
 
 __all__ = ["DirichletCalibrator"]
 
 
-class DirichletCalibrator(AbstractLinearCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirichletMethod(AbstractLinearMethod):
+    """Dirichlet calibration as a method."""
+
+    penalty: PenaltyName
+    lam: float | None
+    mu: float | None
+
+    name: ClassVar[str] = "DirichletCalibrator"
+    reads_raw_logits: ClassVar[bool] = False
+    has_matrix: ClassVar[bool] = True
+
+    def structure(self, n_classes: int) -> Structure:
+        """Return which entries of W and b are free."""
+        return self.penalty_in_use().full_structure(n_classes)
+
+    def penalty_in_use(self) -> AbstractPenalty:
+        """Return the penalty; raise a ValueError if its parameters are invalid."""
+        return penalty_named(self.penalty, self.lam, self.mu)
+
+
+class DirichletCalibrator(AbstractLinearMapCalibrator):
     r"""Dirichlet calibration: softmax of a linear map of the log-probabilities.
 
     It repairs what one temperature cannot: classes that are over- or under-estimated, and pairs
@@ -139,8 +162,7 @@ class DirichletCalibrator(AbstractLinearCalibrator):
 
     strengths_: dict[str, float]
 
-    _reads_raw_logits: ClassVar[bool] = False
-    _has_matrix: ClassVar[bool] = True
+    method_class: ClassVar = DirichletMethod
 
     def __init__(
         self,
@@ -162,9 +184,3 @@ class DirichletCalibrator(AbstractLinearCalibrator):
         self.clip = clip
         self.max_iter = max_iter
         self.tol = tol
-
-    def _structure(self, n_classes: int) -> Structure:
-        return self._penalty().full_structure(n_classes)
-
-    def _penalty(self) -> AbstractPenalty:
-        return penalty_named(self.penalty, self.lam, self.mu)

@@ -1,20 +1,20 @@
 """Histogram binning: one probability for each bin of scores."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dircal._core.stats.score_sums import sum_by_bin, sum_by_score
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._base import Fitted
 from dircal.calibrators._binary import (
     AbstractBinaryCalibrator,
-    gather_scores,
+    AbstractCurveMethod,
     has_many_rows,
     score_steps,
-    source_of,
 )
+from dircal.calibrators._fit import Fit
 from dircal.maps import Complement, Lookup
 from dircal.tables import LabelledRows, check_integer, check_option
 
@@ -22,6 +22,92 @@ __all__ = ["HistogramCalibrator"]
 
 # Of the experiment on UCI data.
 _PAPER_BINS = (5, 10, 15, 20, 25, 30)
+
+
+@dataclass(frozen=True)
+class HistogramDetails:
+    """Weight of the calibration set in each bin."""
+
+    bin_counts: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramMethod(AbstractCurveMethod):
+    """Histogram binning as a method."""
+
+    n_bins: int
+    strategy: Literal["width", "frequency"]
+    edges: Literal["data", "unit"]
+
+    name: ClassVar[str] = "HistogramCalibrator"
+    details: ClassVar[type] = HistogramDetails
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_integer("n_bins", self.n_bins, at_least=1)
+        check_option("strategy", self.strategy, ("width", "frequency"))
+        check_option("edges", self.edges, ("data", "unit"))
+        if self.edges == "unit" and self.strategy == "frequency":
+            raise ValueError(
+                "`edges` is 'unit', which says where bins of equal width lie; got it with "
+                "strategy='frequency'. Leave `edges` at 'data', or set strategy='width'."
+            )
+        if self.edges == "unit" and self.input_scale == "logit":
+            raise ValueError(
+                "`edges` is 'unit', which is for probabilities; got it with input_scale='logit'. "
+                "Leave `edges` at 'data'."
+            )
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the map of these rows."""
+        gathered = not has_many_rows(rows)
+        inner, counts, hits = self._bins_of_rows(rows) if gathered else self._bins_of_sums(rows)
+        table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
+        steps = (*score_steps(self.input_scale), table, Complement())
+        return Fit.from_steps(rows, self.input_scale, steps, details=HistogramDetails(counts))
+
+    def _bins_of_rows(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Inner edges of the bins, the weight in each, and that of the positive class."""
+        rows = self.gather(data)
+        scores, weight = rows.scores, rows.weight
+        if self.strategy == "frequency":
+            edges = _frequency_edges(scores, weight, self.n_bins)
+        else:
+            edges = self._width_edges(scores.min(), scores.max())
+        inner = edges[1:-1]
+        # Of equal edges the last counts, as in the map.
+        bins = np.searchsorted(inner, scores, side="right")
+        n_bins = len(inner) + 1
+        counts = np.bincount(bins, weight, minlength=n_bins).astype(np.float64)
+        ones = rows.labels > 0
+        hits = np.bincount(bins[ones], None if weight is None else weight[ones], minlength=n_bins)
+        return inner, counts, hits.astype(np.float64)
+
+    def _bins_of_sums(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same without holding the rows."""
+        source = self.source(data)
+        if self.strategy == "frequency":
+            cells = sum_by_score(source, self.input_scale)
+            edges = _frequency_edges(cells.low, cells.weight, self.n_bins)
+        else:
+            edges = self._width_edges(*source.span)
+        counts, hits = sum_by_bin(source, edges[1:-1])
+        return edges[1:-1], counts, hits
+
+    def _width_edges(self, low: float, high: float) -> FloatArray:
+        low, high = (0.0, 1.0) if self.edges == "unit" else (low, high)
+        return np.linspace(low, high, self.n_bins + 1)
+
+    def paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return the numbers of bins of the experiment on UCI data."""
+        del n_classes
+        return [{"n_bins": n_bins} for n_bins in _PAPER_BINS] if name == "paper_uci" else None
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless every bin has a count."""
+        if fit.details.bin_counts.shape != fit.step(Lookup).values.shape:
+            raise ValueError("`bin_counts_` must have a count for each bin")
 
 
 class HistogramCalibrator(AbstractBinaryCalibrator):
@@ -111,6 +197,8 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
 
     bin_counts_: FloatArray
 
+    method_class: ClassVar = HistogramMethod
+
     def __init__(
         self,
         *,
@@ -126,78 +214,15 @@ class HistogramCalibrator(AbstractBinaryCalibrator):
         self.input_scale = input_scale
         self.classes = classes
 
-    def _check_options(self) -> None:
-        check_integer("n_bins", self.n_bins, at_least=1)
-        check_option("strategy", self.strategy, ("width", "frequency"))
-        check_option("edges", self.edges, ("data", "unit"))
-        if self.edges == "unit" and self.strategy == "frequency":
-            raise ValueError(
-                "`edges` is 'unit', which says where bins of equal width lie; got it with "
-                "strategy='frequency'. Leave `edges` at 'data', or set strategy='width'."
-            )
-        if self.edges == "unit" and self.input_scale == "logit":
-            raise ValueError(
-                "`edges` is 'unit', which is for probabilities; got it with input_scale='logit'. "
-                "Leave `edges` at 'data'."
-            )
-
     @property
     def bin_edges_(self) -> FloatArray:
         """Edges of the bins, from minus to plus infinity."""
-        return np.concatenate([[-np.inf], self._step(Lookup).edges, [np.inf]])
+        return np.concatenate([[-np.inf], self.fit_.step(Lookup).edges, [np.inf]])
 
     @property
     def bin_proba_(self) -> FloatArray:
         """Probability of the positive class in each bin."""
-        return self._step(Lookup).values
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        gathered = not has_many_rows(data)
-        inner, counts, hits = self._bins_of_rows(data) if gathered else self._bins_of_sums(data)
-        table = Lookup(inner, (hits + 1.0) / (counts + 2.0))
-        return Fitted(
-            (*score_steps(self.input_scale), table, Complement()), {"bin_counts_": counts}
-        )
-
-    def _bins_of_rows(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Inner edges of the bins, the weight in each, and that of the positive class."""
-        rows = gather_scores(data, self.input_scale)
-        scores, weight = rows.scores, rows.weight
-        if self.strategy == "frequency":
-            edges = _frequency_edges(scores, weight, self.n_bins)
-        else:
-            edges = self._width_edges(scores.min(), scores.max())
-        inner = edges[1:-1]
-        # Of equal edges the last counts, as in the map.
-        bins = np.searchsorted(inner, scores, side="right")
-        n_bins = len(inner) + 1
-        counts = np.bincount(bins, weight, minlength=n_bins).astype(np.float64)
-        ones = rows.labels > 0
-        hits = np.bincount(bins[ones], None if weight is None else weight[ones], minlength=n_bins)
-        return inner, counts, hits.astype(np.float64)
-
-    def _bins_of_sums(self, data: LabelledRows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The same without holding the rows."""
-        source = source_of(data, self.input_scale)
-        if self.strategy == "frequency":
-            cells = sum_by_score(source, self.input_scale)
-            edges = _frequency_edges(cells.low, cells.weight, self.n_bins)
-        else:
-            edges = self._width_edges(*source.span)
-        counts, hits = sum_by_bin(source, edges[1:-1])
-        return edges[1:-1], counts, hits
-
-    def _width_edges(self, low: float, high: float) -> FloatArray:
-        low, high = (0.0, 1.0) if self.edges == "unit" else (low, high)
-        return np.linspace(low, high, self.n_bins + 1)
-
-    def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
-        del n_classes
-        return [{"n_bins": n_bins} for n_bins in _PAPER_BINS] if name == "paper_uci" else None
-
-    def _check_fitted(self) -> None:
-        if self.bin_counts_.shape != self._step(Lookup).values.shape:
-            raise ValueError("`bin_counts_` must have a count for each bin")
+        return self.fit_.step(Lookup).values
 
 
 def _frequency_edges(scores: FloatArray, weight: FloatArray | None, n_bins: int) -> FloatArray:

@@ -1,17 +1,36 @@
 """No calibration: what every other calibrator has to beat."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, InputScale
-from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._fit import AbstractScoreMethod, Fit
 from dircal.explain import Explanation, explain_nothing
 from dircal.maps import Normalise, Softmax
 from dircal.tables import LabelledRows
 
 __all__ = ["IdentityCalibrator"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IdentityMethod(AbstractScoreMethod):
+    """The identity as a method."""
+
+    name: ClassVar[str] = "IdentityCalibrator"
+
+    @property
+    def fits_parts(self) -> bool:
+        """Whether a fit needs only sums over rows: it needs no rows."""
+        return True
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Return the map that changes nothing."""
+        step = Softmax() if self.input_scale == "logit" else Normalise()
+        return Fit.from_steps(rows, self.input_scale, (step,))
 
 
 class IdentityCalibrator(AbstractCalibrator):
@@ -55,19 +74,13 @@ class IdentityCalibrator(AbstractCalibrator):
     array([[0.25, 0.75]])
     """
 
+    method_class: ClassVar = IdentityMethod
+
     def __init__(
         self, *, input_scale: InputScale = "probability", classes: Iterable[Any] | None = None
     ) -> None:
         self.input_scale = input_scale
         self.classes = classes
-
-    @property
-    def _fits_parts(self) -> bool:
-        return True
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        del data
-        return Fitted((Softmax() if self.input_scale == "logit" else Normalise(),))
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """That nothing is corrected.
@@ -84,7 +97,7 @@ class IdentityCalibrator(AbstractCalibrator):
         """
         check_is_fitted(self)
         if X is not None:
-            self._check_scores(X)
+            self.fit_.check_scores(X)
         return explain_nothing(
             type(self).__name__, "Nothing is corrected: the probabilities stay as they are."
         )

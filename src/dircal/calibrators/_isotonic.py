@@ -1,25 +1,51 @@
 """Isotonic calibration: the best map that never falls."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dircal._core.stats.isotonic import fit_isotonic
 from dircal._core.stats.score_sums import isotonic_curve, sum_by_score
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._base import Fitted
 from dircal.calibrators._binary import (
     AbstractBinaryCalibrator,
-    gather_scores,
+    AbstractCurveMethod,
     has_many_rows,
     score_steps,
-    source_of,
 )
+from dircal.calibrators._fit import Fit
 from dircal.maps import Complement, Interpolation
 from dircal.tables import LabelledRows
 
 __all__ = ["IsotonicCalibrator"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IsotonicMethod(AbstractCurveMethod):
+    """Isotonic calibration as a method."""
+
+    name: ClassVar[str] = "IsotonicCalibrator"
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the map of these rows."""
+        if has_many_rows(rows):
+            scores, values = isotonic_curve(sum_by_score(self.source(rows), self.input_scale))
+        else:
+            alone = self.gather(rows)
+            fit = fit_isotonic(alone.scores, alone.labels, alone.weight)
+            scores, values = fit.scores, fit.values
+        # Inside a step the line is flat: its ends are enough.
+        changes = values[1:] != values[:-1]
+        kept = np.r_[True, changes] | np.r_[changes, True]
+        curve = Interpolation(scores[kept], values[kept])
+        steps = (*score_steps(self.input_scale), curve, Complement())
+        return Fit.from_steps(rows, self.input_scale, steps)
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the map is a curve."""
+        fit.step(Interpolation)
 
 
 class IsotonicCalibrator(AbstractBinaryCalibrator):
@@ -94,6 +120,8 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     array([0.333, 0.667])
     """
 
+    method_class: ClassVar = IsotonicMethod
+
     def __init__(
         self, *, input_scale: InputScale = "probability", classes: Iterable[Any] | None = None
     ) -> None:
@@ -103,26 +131,9 @@ class IsotonicCalibrator(AbstractBinaryCalibrator):
     @property
     def knots_(self) -> FloatArray:
         """Scores at which the curve changes its slope."""
-        return self._step(Interpolation).knots
+        return self.fit_.step(Interpolation).knots
 
     @property
     def values_(self) -> FloatArray:
         """Probabilities there."""
-        return self._step(Interpolation).values
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        if has_many_rows(data):
-            source = source_of(data, self.input_scale)
-            scores, values = isotonic_curve(sum_by_score(source, self.input_scale))
-        else:
-            rows = gather_scores(data, self.input_scale)
-            fit = fit_isotonic(rows.scores, rows.labels, rows.weight)
-            scores, values = fit.scores, fit.values
-        # Inside a step the line is flat: its ends are enough.
-        changes = values[1:] != values[:-1]
-        kept = np.r_[True, changes] | np.r_[changes, True]
-        curve = Interpolation(scores[kept], values[kept])
-        return Fitted((*score_steps(self.input_scale), curve, Complement()))
-
-    def _check_fitted(self) -> None:
-        self._step(Interpolation)
+        return self.fit_.step(Interpolation).values

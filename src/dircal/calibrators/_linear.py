@@ -1,100 +1,118 @@
-"""What the linear calibrators share: input scale x structure x penalty, solved by the engine."""
+"""Linear calibrators: input scale x structure x penalty, solved by the engine."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
-
-from sklearn.base import clone
 
 from dircal._core.data.rows import Rows
 from dircal._core.model.structure import Structure
 from dircal._threads import limited_blas
-from dircal.calibrators._base import AbstractCalibrator, Fitted
+from dircal.calibrators._fit import Fit
 from dircal.calibrators._linear_fit import LinearFit, fit_linear, fit_linear_path, is_of
-from dircal.calibrators._linear_map import LinearMapMixin
+from dircal.calibrators._linear_map import AbstractLinearMapMethod, linear_step
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyInUse
-from dircal.calibrators._solver_options import choose_clip
-from dircal.maps import Softmax
-from dircal.tables import ArrayRows, LabelledRows
+from dircal.calibrators._solver_options import SolverDetails
+from dircal.tables import LabelledRows
 
-__all__ = ["AbstractLinearCalibrator"]
+__all__ = ["AbstractLinearMethod", "LinearDetails"]
 
 
-class AbstractLinearCalibrator(LinearMapMixin, AbstractCalibrator):
+@dataclass(frozen=True)
+class LinearDetails(SolverDetails):
+    """Diagnostics of the solver, and the strengths of the penalty by name."""
+
+    strengths: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AbstractLinearMethod(AbstractLinearMapMethod):
     """A map softmax(W s + b) of log-probabilities or logits s, by penalised likelihood."""
 
-    _has_penalty: ClassVar[bool] = True
-    """Whether users choose a penalty, and its strengths are part of a fit."""
+    details: ClassVar[type] = LinearDetails
 
     @abstractmethod
-    def _structure(self, n_classes: int) -> Structure:
-        """Which entries of W and b are free."""
+    def structure(self, n_classes: int) -> Structure:
+        """Return which entries of W and b are free."""
 
     @abstractmethod
-    def _penalty(self) -> AbstractPenalty:
-        """The penalty; a ValueError where its parameters are not valid."""
+    def penalty_in_use(self) -> AbstractPenalty:
+        """Return the penalty; raise a ValueError if its parameters are invalid."""
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._penalty()
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        self.penalty_in_use()
 
-    def _paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
-        return self._penalty().paper_grid(name, n_classes)
+    def paper_grid(self, name: str, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return the strengths that the paper's experiment of this name tries."""
+        return self.penalty_in_use().paper_grid(name, n_classes)
 
-    def _fit(self, data: LabelledRows) -> Fitted:
-        rows = self._rows(data)
-        chosen = choose_clip(rows, self.clip, self.input_scale, self.max_iter)
-        penalty = self._penalty().for_rows(rows, chosen, self.max_iter)
+    def default_grid(self, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return the strengths that a search tries by default."""
+        return self.penalty_in_use().default_grid(n_classes)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the map of these rows."""
+        scores = self.scores(rows)
+        chosen = self.choose_clip(scores)
+        penalty = self.penalty_in_use().for_rows(scores, chosen, self.max_iter)
         fit = fit_linear(
-            rows,
-            self._structure(rows.n_classes),
+            scores,
+            self.structure(scores.n_classes),
             penalty.table,
             chosen,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return self._fitted(rows, fit, penalty)
+        return self._fit_of(rows, scores, fit, penalty)
 
-    def _fit_settings(
-        self, data: ArrayRows, settings: Sequence[Mapping[str, Any]]
-    ) -> Iterator[tuple[int, Self]]:
-        """Strengths share rows, clip and curvature; they are walked from strong to weak."""
-        structure = self._structure(len(data.classes))
-        candidates = [clone(self).set_params(**setting) for setting in settings]
-        strengths = all(set(setting) <= {"lam", "mu"} for setting in settings)
-        learned = any(candidate._penalty().is_learned for candidate in candidates)
-        if not strengths or learned or structure.n_params == 1:
-            yield from super()._fit_settings(data, settings)
+    def fit_each(self, rows: LabelledRows, others: Sequence[Self]) -> Iterator[tuple[int, Fit]]:
+        """Share rows, clip and curvature between strengths, from strong to weak."""
+        structure = self.structure(len(rows.classes))
+        learned = any(other.penalty_in_use().is_learned for other in others)
+        if learned or structure.n_params == 1 or not all(map(self._differs_in_strength, others)):
+            yield from super().fit_each(rows, others)
             return
-        with limited_blas(data.shape):
-            rows = self._rows(data)
-            penalties = [candidate._penalty().given(rows.n_classes) for candidate in candidates]
+        with limited_blas(rows.shape):
+            scores = self.scores(rows)
+            penalties = [other.penalty_in_use().given(scores.n_classes) for other in others]
             fits = fit_linear_path(
-                rows,
+                scores,
                 structure,
                 [penalty.table for penalty in penalties],
-                choose_clip(rows, self.clip, self.input_scale, self.max_iter),
+                self.choose_clip(scores),
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
             for i, fit in fits:
-                fitted = candidates[i]._fitted(rows, fit, penalties[i])
-                candidates[i]._store(data, fitted)
-                yield i, candidates[i]
+                yield i, others[i]._fit_of(rows, scores, fit, penalties[i])
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        if not is_of(self._structure(len(self.classes_)), self._linear_step):
-            raise ValueError(f"`map_` has a matrix that {type(self).__name__} cannot have")
+    def _differs_in_strength(self, other: Self) -> bool:
+        """Whether another method has the same parameters except for strengths."""
+        names = set(vars(self)) - {"lam", "mu", "classes"}
+        return all(getattr(self, name) is getattr(other, name) for name in names)
 
-    def _fitted(self, rows: Rows, fit: LinearFit, penalty: PenaltyInUse) -> Fitted:
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the map has the structure of this method."""
+        super().check_fit(fit)
+        if not is_of(self.structure(fit.map.n_classes), linear_step(fit.map)):
+            raise ValueError(f"`map_` has a matrix that {self.name} cannot have")
+
+    def _fit_of(
+        self, rows: LabelledRows, scores: Rows, fit: LinearFit, penalty: PenaltyInUse
+    ) -> Fit:
         n_more = fit.structure.n_params - len(fit.structure.null_directions) - 1
-        temperature = fit.temperature if n_more > 0 else fit.solution
-        clipped = rows.with_clip(fit.clip)
-        return Fitted(
-            (*self._score_steps(fit.clip), fit.step, Softmax()),
-            {
-                **({"strengths_": penalty.strengths} if self._has_penalty else {}),
-                **self._attributes(clipped, fit.solution, temperature, n_more),
-            },
+        found = fit.solution
+        return self.fit_from(
+            rows,
+            scores.with_clip(fit.clip),
+            fit.clip,
+            (fit.step,),
+            solution=found,
+            temperature=fit.temperature if n_more > 0 else found,
+            n_more=n_more,
+            details=LinearDetails(
+                found.n_iter, tuple(found.history), found.status, penalty.strengths
+            ),
         )

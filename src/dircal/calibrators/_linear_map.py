@@ -1,7 +1,7 @@
-"""What calibrators can tell whose map is, or is close to, softmax(W s + b)."""
+"""Maps that are, or are close to, softmax(W s + b): their methods and their estimators."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,15 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
-from dircal._core.optim.newton import Iteration, Solution, Status
-from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.calibrators._base import FitWarning, rows_of
-from dircal.calibrators._solver_options import Clip, check_solver_options, warnings_about
+from dircal._core.optim.newton import Iteration, Solution
+from dircal._typing import ArrayLike, FloatArray, InputScale
+from dircal.calibrators._base import AbstractCalibrator
+from dircal.calibrators._fit import Fit
+from dircal.calibrators._solver_options import AbstractSolverMethod
 from dircal.explain import (
     Explanation,
-    FitRecord,
     FittingRows,
-    complete_record,
+    LazyRecord,
     explain_rows,
     start_record,
 )
@@ -35,41 +35,120 @@ from dircal.maps import (
     Normalise,
     Softmax,
     UniformMixture,
+    WithCurves,
 )
 from dircal.tables import LabelledRows
 
-__all__ = ["LinearMapMixin"]
+__all__ = ["AbstractLinearMapCalibrator", "AbstractLinearMapMethod", "linear_step"]
 
 _Log = LogProbability | LogSoftmax
 
 
-class LinearMapMixin:
-    """Parameters, their meaning and what they do to rows, read off the fitted map."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AbstractLinearMapMethod(AbstractSolverMethod):
+    """A method whose map ends in linear steps and a softmax."""
 
-    input_scale: InputScale
-    clip: Clip
-    max_iter: int
-    tol: float
-    classes_: LabelArray
-    column_classes_: LabelArray
-    n_features_in_: int
-    map_: CalibrationMap
-    n_iter_: int
-    history_: tuple[Iteration, ...]
-    _status: Status
-    _record: FitRecord
-    _fitting: FittingRows | None = None
-    """The rows of the fit, until the record is complete; never part of a file."""
-
-    _reads_raw_logits: ClassVar[bool]
-    """Whether ``input_scale="logit"`` means the logits as they are, not their log-softmax."""
-    _has_matrix: ClassVar[bool] = False
+    reads_raw_logits: ClassVar[bool]
+    """Whether ``input_scale="logit"`` means the logits unchanged, not their log-softmax."""
+    has_matrix: ClassVar[bool] = False
     """Whether a class reads the scores of all others."""
-    _why_separated: ClassVar[str] = (
+    why_separated: ClassVar[str] = (
         "an unpenalised direction separates some classes without error "
         "(few rows, an absent class, or a classifier that makes no mistakes)."
     )
-    _remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
+    remedy: ClassVar[str] = "Use more rows, or penalty='l2' with a larger `lam`."
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        if self.clip != "learned" and self.input_scale == "logit" and self.reads_raw_logits:
+            raise ValueError(
+                f"`clip` is a floor for probabilities, and {self.name} reads logits as "
+                f"they are with `input_scale='logit'`; got clip={self.clip!r}. "
+                "Leave `clip` at 'learned'."
+            )
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless map and record belong together."""
+        if not isinstance(fit.map.steps[-1], Softmax):
+            raise ValueError("`map_` must end in a softmax")
+        assert fit.record is not None
+        if fit.record.known.comparison.additional_parameters > _n_entries(fit.map):
+            raise ValueError("the record of the fit has more parameters than the map")
+
+    def score_steps(self, clip: float) -> tuple[AbstractStep, ...]:
+        """Return the steps from columns in the order of the classes to scores."""
+        if self.input_scale == "probability":
+            return Normalise(), LogProbability(clip)
+        first = (MaskedAsLeast(),) if self.has_matrix else ()
+        return first if self.reads_raw_logits else (*first, LogSoftmax(clip))
+
+    def scores(self, rows: LabelledRows) -> Rows:
+        """Return the rows as scores without a clip."""
+        return self.read(rows, self.score_steps(0.0))
+
+    def fit_from(
+        self,
+        rows: LabelledRows,
+        scores: Rows,
+        clip: float,
+        steps: tuple[AbstractStep, ...],
+        *,
+        solution: Solution,
+        temperature: Solution,
+        n_more: int,
+        details: Any,
+    ) -> Fit:
+        """Make a fit of the ``steps`` between scores, clipped already, and the softmax.
+
+        The map has ``n_more`` parameters beyond those of the ``temperature`` map.
+        """
+        record = LazyRecord(start_record(scores, temperature, solution.loss, n_more))
+        if n_more > 0:
+            logits = CalibrationMap(scores.n_classes, steps)
+            record = LazyRecord(record.known, FittingRows.of(scores), logits.on_block)
+        return Fit.from_steps(
+            rows,
+            self.input_scale,
+            (*self.score_steps(clip), *steps, Softmax()),
+            details=details,
+            record=record,
+            notices=self.notices(solution),
+        )
+
+
+def linear_step(chain: CalibrationMap) -> AbstractLinearStep:
+    """Return the linear step of a map, with curves or without."""
+    curved = chain.find(WithCurves)
+    linear = chain.find(AbstractLinearStep)  # type: ignore[type-abstract]
+    found = linear if curved is None else curved.linear_step
+    if found is None:
+        raise ValueError("`map_` has no step of the kind LinearStep")
+    return found
+
+
+def _n_entries(chain: CalibrationMap) -> int:
+    """Return how many parameters a map has at most."""
+    k, curved = chain.n_classes, chain.find(WithCurves)
+    # Coefficients of a class may be shared ones plus its own.
+    n_curves = 0 if curved is None else 2 * k * curved.coefficients.shape[1]
+    return k * (k + 1) + n_curves
+
+
+def _acting_steps(chain: CalibrationMap) -> tuple[AbstractStep, ...]:
+    """Return the steps between clipped scores and the softmax."""
+    steps, acting = chain.steps, (AbstractLinearStep, UniformMixture)
+    return steps[next(i for i, step in enumerate(steps) if isinstance(step, acting)) : -1]
+
+
+class AbstractLinearMapCalibrator(AbstractCalibrator):
+    """Parameters of the map, their meaning and their effect on rows, read off the fit."""
+
+    input_scale: InputScale
+    n_iter_: int
+    history_: tuple[Iteration, ...]
+
+    method_class: ClassVar[type[AbstractLinearMapMethod]]
 
     @property
     def coef_(self) -> FloatArray:
@@ -87,15 +166,10 @@ class LinearMapMixin:
         return self.map_.clip
 
     def _weights(self) -> FloatArray:
-        """[W | b], (k, k + 1), which nobody can write to: it is read off the map."""
-        weights = self._linear_step.weights(len(self.classes_))
+        """[W | b], (k, k + 1), which is not writeable: it is read off the map."""
+        weights = linear_step(self.map_).weights(len(self.classes_))
         weights.setflags(write=False)
         return weights
-
-    @property
-    def _linear_step(self) -> AbstractLinearStep:
-        step: AbstractLinearStep = self._step(AbstractLinearStep)  # type: ignore[attr-defined]
-        return step
 
     def linear_parameters(self) -> LinearParameters:
         """The fitted map as softmax(W ln q + b).
@@ -106,7 +180,7 @@ class LinearMapMixin:
             W is ``coef_`` and b is ``intercept_``; classes are in the order of ``classes_``.
         """
         check_is_fitted(self)
-        if self.input_scale == "logit" and self._reads_raw_logits:
+        if self.input_scale == "logit" and self.method_class.reads_raw_logits:
             raise ValueError(
                 f"`input_scale` must be 'probability' for this: parameters belong to maps of "
                 f"log-probabilities, and {type(self).__name__} reads logits as they are; got "
@@ -169,105 +243,28 @@ class LinearMapMixin:
         check_is_fitted(self)
         name = type(self).__name__
         if X is None:
-            self._complete_record()
-            if not self._record.is_complete:
+            record = self._record.complete()
+            if not record.is_complete:
                 raise ValueError(
                     f"`X` is needed here: the rows that this {name} was fitted on are no longer at "
                     "hand, or have changed since. Pass rows to explain the map on: explain(X)."
                 )
-            return self._record.explanation(name, self.classes_)
-        inputs, column_classes = self._check_scores(X)  # type: ignore[attr-defined]
-        whole: CalibrationMap = self._map_of(column_classes)  # type: ignore[attr-defined]
-        # Which class leads is told by scores without a clip.
-        steps = whole.steps[: len(whole.steps) - len(self._acting_steps()) - 1]
+            return record.explanation(name, self.classes_)
+        inputs, column_classes = self.fit_.check_scores(X)
+        whole, acting = self.fit_.map_of(column_classes), _acting_steps(self.map_)
+        # Which class leads is decided by scores without a clip.
+        steps = whole.steps[: len(whole.steps) - len(acting) - 1]
         bare = tuple(replace(s, clip=0.0) if isinstance(s, _Log) else s for s in steps)
         unknown = np.zeros(len(inputs), dtype=np.uint8)
         read = CalibrationMap(whole.n_columns, bare).read
         rows = Rows(ArraySource(inputs, unknown, None, read)).with_clip(self.clip_)
-        return explain_rows(name, rows, self.classes_, self._record.comparison, self._logits_map())
-
-    def _complete_record(self) -> None:
-        record, fitting = self._record, self._fitting
-        if not record.is_complete and fitting is not None:
-            # One assignment each, in this order: other threads may ask at the same time.
-            self._record = complete_record(record, fitting, self._logits_map())
-            self._fitting = None
-
-    def _let_go_of_rows(self) -> None:
-        self._fitting = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Rows stay behind: what is pickled, copied or saved has been asked about them.
-        if self._fitting is not None:
-            self._complete_record()
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        state.pop("_fitting", None)
-        return state
-
-    def _score_steps(self, clip: float) -> tuple[AbstractStep, ...]:
-        """From columns in the order of the classes to scores."""
-        if self.input_scale == "probability":
-            return Normalise(), LogProbability(clip)
-        first = (MaskedAsLeast(),) if self._has_matrix else ()
-        return first if self._reads_raw_logits else (*first, LogSoftmax(clip))
+        logits_of: Callable[[FloatArray], FloatArray]
+        logits_of = CalibrationMap(len(self.classes_), acting).on_block
+        comparison = self._record.known.comparison
+        return explain_rows(name, rows, self.classes_, comparison, logits_of)
 
     @property
-    def _fits_parts(self) -> bool:
-        return True
-
-    def _rows(self, data: LabelledRows) -> Rows:
-        """The rows of a fit as scores without a clip."""
-        return rows_of(data, self.input_scale, self._score_steps(0.0))
-
-    def _acting_steps(self) -> tuple[AbstractStep, ...]:
-        """The steps between clipped scores and the softmax."""
-        steps, acting = self.map_.steps, (AbstractLinearStep, UniformMixture)
-        return steps[next(i for i, step in enumerate(steps) if isinstance(step, acting)) : -1]
-
-    def _logits_map(self) -> Callable[[FloatArray], FloatArray]:
-        """What the softmax is taken of, from clipped scores (k, m), which may be used up."""
-        return CalibrationMap(len(self.classes_), self._acting_steps()).on_block
-
-    def _attributes(
-        self,
-        rows: Rows,
-        solution: Solution,
-        temperature: Solution,
-        n_more: int,
-    ) -> dict[str, Any]:
-        """What every such fit stores; ``n_more`` parameters beyond those of a temperature map."""
-        return {
-            "n_iter_": solution.n_iter,
-            "history_": tuple(solution.history),
-            "_status": solution.status,
-            "_record": start_record(rows, temperature, solution.loss, n_more),
-            "_fitting": FittingRows.of(rows) if n_more > 0 else None,
-        }
-
-    def _check_options(self) -> None:
-        check_solver_options(self.clip, self.max_iter, self.tol)
-        if self.clip != "learned" and self.input_scale == "logit" and self._reads_raw_logits:
-            raise ValueError(
-                f"`clip` is a floor for probabilities, and {type(self).__name__} reads logits as "
-                f"they are with `input_scale='logit'`; got clip={self.clip!r}. "
-                "Leave `clip` at 'learned'."
-            )
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return warnings_about(
-            self._status,
-            type(self).__name__,
-            max_iter=self.max_iter,
-            why_separated=self._why_separated,
-            remedy=self._remedy,
-        )
-
-    def _check_fitted(self) -> None:
-        if not isinstance(self.map_.steps[-1], Softmax):
-            raise ValueError("`map_` must end in a softmax")
-        if self._record.comparison.additional_parameters > self._n_entries():
-            raise ValueError("the record of the fit has more parameters than the map")
-
-    def _n_entries(self) -> int:
-        """How many parameters the map has at most."""
-        return len(self.classes_) * (len(self.classes_) + 1)
+    def _record(self) -> LazyRecord:
+        record = self.fit_.record
+        assert record is not None
+        return record

@@ -1,18 +1,41 @@
 """Matrix scaling: a linear map of logits."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dircal._core.model.structure import Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._linear import AbstractLinearMethod
+from dircal.calibrators._linear_map import AbstractLinearMapCalibrator
 from dircal.calibrators._penalties import AbstractPenalty, PenaltyName, penalty_named
 from dircal.calibrators._solver_options import Clip
 
 __all__ = ["MatrixScaling"]
 
 
-class MatrixScaling(AbstractLinearCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatrixMethod(AbstractLinearMethod):
+    """Matrix scaling as a method."""
+
+    penalty: PenaltyName
+    lam: float | None
+    mu: float | None
+
+    name: ClassVar[str] = "MatrixScaling"
+    reads_raw_logits: ClassVar[bool] = True
+    has_matrix: ClassVar[bool] = True
+
+    def structure(self, n_classes: int) -> Structure:
+        """Return which entries of W and b are free."""
+        return self.penalty_in_use().full_structure(n_classes)
+
+    def penalty_in_use(self) -> AbstractPenalty:
+        """Return the penalty; raise a ValueError if its parameters are invalid."""
+        return penalty_named(self.penalty, self.lam, self.mu)
+
+
+class MatrixScaling(AbstractLinearMapCalibrator):
     r"""Matrix scaling: softmax of a linear map of the logits.
 
     Parameters
@@ -100,8 +123,7 @@ class MatrixScaling(AbstractLinearCalibrator):
 
     strengths_: dict[str, float]
 
-    _reads_raw_logits: ClassVar[bool] = True
-    _has_matrix: ClassVar[bool] = True
+    method_class: ClassVar = MatrixMethod
 
     def __init__(
         self,
@@ -123,9 +145,3 @@ class MatrixScaling(AbstractLinearCalibrator):
         self.clip = clip
         self.max_iter = max_iter
         self.tol = tol
-
-    def _structure(self, n_classes: int) -> Structure:
-        return self._penalty().full_structure(n_classes)
-
-    def _penalty(self) -> AbstractPenalty:
-        return penalty_named(self.penalty, self.lam, self.mu)

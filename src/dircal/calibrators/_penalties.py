@@ -25,6 +25,9 @@ Grid: TypeAlias = list[dict[str, Any]]
 _DEFAULT_L2 = 1e-3
 # The grid of the experiment on UCI data, in the order of the paper's code.
 _UCI_STRENGTHS = tuple(10.0**e for e in range(3, -8, -1))
+# Of one entry of the matrix on the mean loss. Learned strengths of real classifiers lie between.
+_MATRIX_DECADES = np.logspace(2, -5, 8)
+_INTERCEPT_DECADES = np.logspace(2, -4, 4)
 # The authors start the exponents of the neural grids higher for 100 classes.
 _MANY_CLASSES = 100
 
@@ -72,6 +75,10 @@ class AbstractPenalty(ABC):
         del name, n_classes
         return None
 
+    def default_grid(self, n_classes: int) -> Grid | None:
+        """Settings that a search tries by default; None if there are none."""
+        return self.paper_grid("paper_uci", n_classes)
+
 
 @dataclass(frozen=True)
 class _NoPenalty(AbstractPenalty):
@@ -82,6 +89,12 @@ class _NoPenalty(AbstractPenalty):
     def given(self, n_classes: int) -> PenaltyInUse:
         """Zeros."""
         return PenaltyInUse(no_penalty(n_classes), {})
+
+    def default_grid(self, n_classes: int) -> Grid | None:
+        """None, and L2 by decades."""
+        del n_classes
+        strengths = [{"penalty": "l2", "lam": float(lam)} for lam in _MATRIX_DECADES]
+        return [*strengths, {"penalty": "none", "lam": None}]
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,15 @@ class _Odir(AbstractPenalty):
             {"lam": pairs * lam, "mu": n_classes * mu}
             for lam in _neural_strengths(n_classes)
             for mu in _neural_decades(n_classes)
+        ]
+
+    def default_grid(self, n_classes: int) -> Grid | None:
+        """Both strengths by decades; the formula divides by the number of entries."""
+        pairs = n_classes * (n_classes - 1)
+        return [
+            {"lam": float(pairs * lam), "mu": float(n_classes * mu)}
+            for lam in _MATRIX_DECADES
+            for mu in _INTERCEPT_DECADES
         ]
 
 

@@ -1,6 +1,7 @@
 """Platt scaling: one slope and an intercept, with smoothed targets."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,15 +10,44 @@ from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
 from dircal._core.optim.two_class import fit_logistic, soft_target_gradient
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators._binary import AbstractBinaryCalibrator
-from dircal.calibrators._logistic_fit import LogisticMapMixin
+from dircal.calibrators._fit import Fit
+from dircal.calibrators._logistic_fit import AbstractLogisticCalibrator, AbstractLogisticMethod
 from dircal.calibrators._solver_options import Clip
 from dircal.maps import AbstractStep, Diagonal, LogOdds
 
 __all__ = ["PlattCalibrator"]
 
 
-class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlattMethod(AbstractLogisticMethod):
+    """Platt scaling as a method."""
+
+    name: ClassVar[str] = "PlattCalibrator"
+    remedy: ClassVar[str] = "Check the units of `X`."
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the map has one slope."""
+        if fit.step(Diagonal).slopes.shape != (1,):
+            raise ValueError("Platt scaling needs one slope")
+
+    def solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
+        """Find slope and intercept, with smoothed targets."""
+        n_positive = rows.total_weight * float(rows.source.survey.class_weights[1])
+        n_negative = max(rows.total_weight - n_positive, 0.0)
+        tilt = soft_target_gradient(
+            rows,
+            _features,
+            positive=(n_positive + 1.0) / (n_positive + 2.0),
+            negative=1.0 / (n_negative + 2.0),
+        )
+        start = np.array([slope, 0.0])
+        found = fit_logistic(
+            rows, _features, start, tilt=tilt, tol=self.tol, max_iter=self.max_iter
+        )
+        return (LogOdds(), Diagonal(found.params[:1], found.params[1:])), found
+
+
+class PlattCalibrator(AbstractLogisticCalibrator):
     r"""Platt scaling of two classes: a slope and an intercept for the log-odds.
 
     Parameters
@@ -97,7 +127,7 @@ class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     (0.5, 1.0)
     """
 
-    _remedy: ClassVar[str] = "Check the units of `X`."
+    method_class: ClassVar = PlattMethod
 
     def __init__(
         self,
@@ -117,31 +147,12 @@ class PlattCalibrator(LogisticMapMixin, AbstractBinaryCalibrator):
     @property
     def slope_(self) -> float:
         """The slope A."""
-        return float(self._step(Diagonal).slopes[0])
+        return float(self.fit_.step(Diagonal).slopes[0])
 
     @property
     def intercept_(self) -> float:
         """The intercept B."""
-        return float(self._step(Diagonal).intercepts[0])
-
-    def _check_fitted(self) -> None:
-        if self._step(Diagonal).slopes.shape != (1,):
-            raise ValueError("Platt scaling needs one slope")
-
-    def _solve(self, rows: Rows, slope: float) -> tuple[tuple[AbstractStep, ...], Solution]:
-        n_positive = rows.total_weight * float(rows.source.survey.class_weights[1])
-        n_negative = max(rows.total_weight - n_positive, 0.0)
-        tilt = soft_target_gradient(
-            rows,
-            _features,
-            positive=(n_positive + 1.0) / (n_positive + 2.0),
-            negative=1.0 / (n_negative + 2.0),
-        )
-        start = np.array([slope, 0.0])
-        found = fit_logistic(
-            rows, _features, start, tilt=tilt, tol=self.tol, max_iter=self.max_iter
-        )
-        return (LogOdds(), Diagonal(found.params[:1], found.params[1:])), found
+        return float(self.fit_.step(Diagonal).intercepts[0])
 
 
 def _features(scores: FloatArray) -> FloatArray:

@@ -1,11 +1,13 @@
 """Temperature scaling: one slope for all classes."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dircal._core.model.structure import Scalar, Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._linear import AbstractLinearMethod
+from dircal.calibrators._linear_map import AbstractLinearMapCalibrator
 from dircal.calibrators._penalties import AbstractPenalty, penalty_named
 from dircal.calibrators._solver_options import Clip
 from dircal.maps import Scale
@@ -13,7 +15,31 @@ from dircal.maps import Scale
 __all__ = ["TemperatureScaling"]
 
 
-class TemperatureScaling(AbstractLinearCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TemperatureMethod(AbstractLinearMethod):
+    """Temperature scaling as a method."""
+
+    name: ClassVar[str] = "TemperatureScaling"
+    reads_raw_logits: ClassVar[bool] = False
+    why_separated: ClassVar[str] = (
+        "either every one of them is classified correctly, or the scores point away from the "
+        "labels."
+    )
+    remedy: ClassVar[str] = "Use more rows, and check the order of the columns of `X`."
+
+    def structure(self, n_classes: int) -> Structure:
+        """Return which entries of W and b are free: one slope."""
+        return Scalar(n_classes)
+
+    def penalty_in_use(self) -> AbstractPenalty:
+        """Return no penalty."""
+        return penalty_named("none", None)
+
+    def default_grid(self, n_classes: int) -> None:
+        """Return None: there is nothing to choose."""
+
+
+class TemperatureScaling(AbstractLinearMapCalibrator):
     r"""Temperature scaling: one number that makes all predictions more or less confident.
 
     Parameters
@@ -88,13 +114,7 @@ class TemperatureScaling(AbstractLinearCalibrator):
     2
     """
 
-    _has_penalty: ClassVar[bool] = False
-    _reads_raw_logits: ClassVar[bool] = False
-    _why_separated: ClassVar[str] = (
-        "either every one of them is classified correctly, or the scores point away from the "
-        "labels."
-    )
-    _remedy: ClassVar[str] = "Use more rows, and check the order of the columns of `X`."
+    method_class: ClassVar = TemperatureMethod
 
     def __init__(
         self,
@@ -114,10 +134,4 @@ class TemperatureScaling(AbstractLinearCalibrator):
     @property
     def temperature_(self) -> float:
         """The fitted temperature."""
-        return 1.0 / float(self._step(Scale).slope)
-
-    def _structure(self, n_classes: int) -> Structure:
-        return Scalar(n_classes)
-
-    def _penalty(self) -> AbstractPenalty:
-        return penalty_named("none", None)
+        return 1.0 / float(self.fit_.step(Scale).slope)

@@ -1,18 +1,39 @@
 """Vector scaling: a slope and an intercept for each class."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dircal._core.model.structure import Diagonal, Structure
 from dircal._typing import InputScale
-from dircal.calibrators._linear import AbstractLinearCalibrator
+from dircal.calibrators._linear import AbstractLinearMethod
+from dircal.calibrators._linear_map import AbstractLinearMapCalibrator
 from dircal.calibrators._penalties import AbstractPenalty, penalty_named
 from dircal.calibrators._solver_options import Clip
 
 __all__ = ["VectorScaling"]
 
 
-class VectorScaling(AbstractLinearCalibrator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VectorMethod(AbstractLinearMethod):
+    """Vector scaling as a method."""
+
+    penalty: Literal["none", "l2"]
+    lam: float | None
+
+    name: ClassVar[str] = "VectorScaling"
+    reads_raw_logits: ClassVar[bool] = True
+
+    def structure(self, n_classes: int) -> Structure:
+        """Return which entries of W and b are free: a slope and an intercept per class."""
+        return Diagonal(n_classes)
+
+    def penalty_in_use(self) -> AbstractPenalty:
+        """Return the penalty; raise a ValueError if its parameters are invalid."""
+        return penalty_named(self.penalty, self.lam, allowed=("none", "l2"))
+
+
+class VectorScaling(AbstractLinearMapCalibrator):
     r"""Vector scaling: a slope and an intercept for each class.
 
     Parameters
@@ -94,7 +115,7 @@ class VectorScaling(AbstractLinearCalibrator):
 
     strengths_: dict[str, float]
 
-    _reads_raw_logits: ClassVar[bool] = True
+    method_class: ClassVar = VectorMethod
 
     def __init__(
         self,
@@ -114,9 +135,3 @@ class VectorScaling(AbstractLinearCalibrator):
         self.clip = clip
         self.max_iter = max_iter
         self.tol = tol
-
-    def _structure(self, n_classes: int) -> Structure:
-        return Diagonal(n_classes)
-
-    def _penalty(self) -> AbstractPenalty:
-        return penalty_named(self.penalty, self.lam, allowed=("none", "l2"))

@@ -15,7 +15,7 @@ from dircal.explain._sentences import TemperatureComparison
 __all__ = [
     "FitRecord",
     "FittingRows",
-    "complete_record",
+    "LazyRecord",
     "explain_nothing",
     "explain_rows",
     "start_record",
@@ -91,10 +91,57 @@ def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) ->
     return FitRecord(rows.total_weight, observed, None, comparison)
 
 
-def complete_record(
+class LazyRecord:
+    """Record of a fit, with effects that are measured on its rows when they are first needed.
+
+    It refers to the rows until then. A copy, a pickle or a file contains the complete record.
+
+    Parameters
+    ----------
+    known : FitRecord
+        The record, complete or without effects.
+    rows : FittingRows, optional
+        The rows of the fit; None if the record is complete, or can no longer be completed.
+    logits_of : callable, optional
+        Map from clipped scores (k, m), which it may overwrite, to logits.
+    """
+
+    def __init__(
+        self,
+        known: FitRecord,
+        rows: FittingRows | None = None,
+        logits_of: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> None:
+        self.known = known
+        self._logits_of = logits_of
+        self._rows = rows
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows of the fit are still referred to."""
+        return self._rows is not None
+
+    def complete(self) -> FitRecord:
+        """Return the record with effects, if the rows are still there and have not changed."""
+        rows = self._rows
+        if rows is not None and self._logits_of is not None:
+            # One assignment each, in this order: other threads may ask at the same time.
+            self.known = _complete(self.known, rows, self._logits_of)
+            self._rows = None
+        return self.known
+
+    def drop_rows(self) -> None:
+        """Release the rows of the fit without measuring anything."""
+        self._rows = None
+
+    def __reduce__(self) -> tuple[type, tuple[FitRecord]]:
+        return type(self), (self.complete(),)
+
+
+def _complete(
     record: FitRecord, fitting: FittingRows, logits_of: Callable[[FloatArray], FloatArray]
 ) -> FitRecord:
-    """The record with what the map does to the rows of its fit, if these are still the same."""
+    """Return the record with the effects on the rows of its fit, if these have not changed."""
     if not fitting.are_the_same:
         return record
     rows, known = fitting.rows, record.comparison

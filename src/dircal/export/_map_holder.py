@@ -22,7 +22,7 @@ def holder_of(calibrator: Any) -> Any:
         return holder_of(calibrator.calibrator_)
     if _stores_map(calibrator):
         return calibrator
-    return GroupedCalibrator(clone(calibrator))._without_groups(calibrator, calibrator.map_)
+    return GroupedCalibrator(clone(calibrator)).without_groups(calibrator, calibrator.map_)
 
 
 def _stores_map(calibrator: Any) -> bool:
@@ -31,21 +31,18 @@ def _stores_map(calibrator: Any) -> bool:
         return _stores_map(calibrator.calibrator_)
     if hasattr(calibrator, "calibrators_"):
         return all(map(_stores_map, calibrator.calibrators_))
-    return isinstance(calibrator, GroupedCalibrator) or "map_" in vars(calibrator)
+    return isinstance(calibrator, GroupedCalibrator) or not calibrator.fit_.members
 
 
 def give_map(calibrator: Any, chain: CalibrationMap) -> None:
     """Replace the map of a calibrator that `holder_of` returned."""
+    calibrator.fit_ = replace(calibrator.fit_, map=chain)
     if isinstance(calibrator, AutoCalibrator):
         give_map(calibrator.calibrator_, chain)
     elif hasattr(calibrator, "calibrators_"):
         members = calibrator.calibrators_
         for member, part in zip(members, _parts(chain, len(members)), strict=True):
             give_map(member, part)
-    elif isinstance(calibrator, GroupedCalibrator):
-        calibrator._map = chain
-    else:
-        calibrator.map_ = chain
 
 
 def _parts(chain: CalibrationMap, n_members: int) -> list[CalibrationMap]:

@@ -12,7 +12,6 @@ from dircal import selection
 from dircal._calibrator_names import CALIBRATOR_NAMES
 from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator
-from dircal.inference._rival import Rival, is_rival
 from dircal.tables import show
 
 __all__ = ["UNCALIBRATED", "agree_on_classes", "check_calibrators"]
@@ -82,15 +81,13 @@ def _make(name: str, value: Any, scale: InputScale, n_classes: int) -> Any:
         made = getattr(room, kind)(input_scale=scale)
         binary = not get_tags(made).classifier_tags.multi_class
         return selection.OneVsRestCalibrator(made) if binary and n_classes > 2 else made
-    if is_rival(value) and not isinstance(value, AbstractCalibrator):
-        return Rival(value)
     return selection.check_calibrator(value, f"calibrators[{name!r}]")
 
 
 def agree_on_classes(calibrators: Mapping[str, Any], classes: Any) -> Any:
     """Label of each column, as given or as the calibrators were told; two orders are refused."""
     for name, calibrator in calibrators.items():
-        told = calibrator._labels_of_columns
+        told = calibrator.method().labels_of_columns
         if told is None:
             continue
         if classes is None:

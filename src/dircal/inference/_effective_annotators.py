@@ -127,7 +127,7 @@ def _intraclass_correlation(data: ArrayRows, input_scale: InputScale) -> float:
     k, m = len(data.classes), _annotators_of(data)
     targets = np.eye(k)[data.labels] if data.targets is None else data.targets
     even = replace(data, sample_weight=None)
-    q = AutoCalibrator(input_scale=input_scale)._fit_checked(even)._predict_checked(even)
+    q = AutoCalibrator(input_scale=input_scale).method().fit(even).predict(even)
     several = m > 1.0
     if not several.any():
         return 0.0

@@ -274,7 +274,7 @@ def evaluate(
         check_calibrator(calibrator)
         check_is_fitted(calibrator)
         input_scale, classes = calibrator.map_.input_scale, calibrator.column_classes_
-        arguments = calibrator._arguments
+        arguments = calibrator.fit_.columns.arguments
     with pass_progress("Measuring", y_true) as (source, passes):
         scores, labels = (source, None) if isinstance(source, ScoreTable) else (y_prob, source)
         data = check_fit(

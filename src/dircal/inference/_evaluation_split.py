@@ -12,12 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from dircal._core.caching import cached_property
 from dircal._core.data.folds import RowFolds
 from dircal._typing import InputScale
-from dircal.calibrators import AbstractCalibrator, FitWarning, IdentityCalibrator
+from dircal.calibrators import AbstractCalibrator, IdentityCalibrator, Notice, fitted_copy
 from dircal.metrics import Predictions, predictions_in_folds, predictions_in_parts
 from dircal.selection import (
     Split,
@@ -48,7 +47,7 @@ class CrossFitted:
     """What maps say of rows that they have not seen, what fits warned about, and the maps."""
 
     predictions: Predictions
-    warnings: tuple[FitWarning, ...]
+    warnings: tuple[Notice, ...]
     fitted: tuple[Any, ...] = ()
 
 
@@ -175,11 +174,11 @@ class ArraySplit(AbstractEvaluationSplit):
 
     def identity(self, input_scale: InputScale) -> AbstractCalibrator:
         """Fitted on the scored rows."""
-        return IdentityCalibrator(input_scale=input_scale)._fit_checked(self._scored_data)
+        return fitted_copy(IdentityCalibrator(input_scale=input_scale), self._scored_data)
 
     def with_map(self, fitted: AbstractCalibrator) -> Predictions:
         """In one array."""
-        return self._checked.with_probabilities(fitted._predict_checked(self._scored_data))
+        return self._checked.with_probabilities(fitted.fit_.predict(self._scored_data))
 
     def cross_fit(
         self, calibrator: AbstractCalibrator, advance: Callable[[int], None], argument: str
@@ -193,8 +192,8 @@ class ArraySplit(AbstractEvaluationSplit):
     ) -> AbstractCalibrator:
         """Fitted once more, on all rows of positive weight."""
         del tried
-        copy: AbstractCalibrator = clone(calibrator)
-        return copy._fit_checked(self.data.take(self.used))
+        fitted: AbstractCalibrator = fitted_copy(calibrator, self.data.take(self.used))
+        return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +275,7 @@ class PartitionedSplit(AbstractEvaluationSplit):
 
     def identity(self, input_scale: InputScale) -> AbstractCalibrator:
         """It needs no rows."""
-        return IdentityCalibrator(input_scale=input_scale)._fit_checked(self.data)
+        return fitted_copy(IdentityCalibrator(input_scale=input_scale), self.data)
 
     @property
     def given(self) -> Predictions:
@@ -293,19 +292,19 @@ class PartitionedSplit(AbstractEvaluationSplit):
     ) -> CrossFitted:
         """Fold by fold; each map is kept, and no probability."""
         check_multiclass(calibrator, len(self.data.classes), argument)
-        calibrator._check_fits_parts(argument)
-        told: list[FitWarning] = []
+        calibrator.method().check_fits_parts(argument)
+        notices: list[Notice] = []
         fitted = []
         for number in self.scored:
             rows = self.data.left_for_fit(RowFolds(self.n_folds), number)
-            fitted.append(clone(calibrator)._fit_checked(rows))
-            told += fitted[-1]._fit_warnings()
+            fitted.append(fitted_copy(calibrator, rows))
+            notices += fitted[-1].fit_.notices
             if not self.is_split_once:
-                fitted[-1]._let_go_of_rows()
+                fitted[-1].fit_.drop_rows()
             advance(1)
         predictions = predictions_in_folds([*zip(self._held_out, fitted, strict=True)])
-        # Folds that say the same say it once.
-        return CrossFitted(predictions, tuple(dict.fromkeys(told)), tuple(fitted))
+        # Folds with the same warning warn once.
+        return CrossFitted(predictions, tuple(dict.fromkeys(notices)), tuple(fitted))
 
     def fit_on_all(
         self, calibrator: AbstractCalibrator, tried: CrossFitted | None
@@ -314,9 +313,8 @@ class PartitionedSplit(AbstractEvaluationSplit):
         if tried is not None and self.is_split_once:
             fitted: AbstractCalibrator = tried.fitted[0]
         else:
-            fitted = clone(calibrator)._fit_checked(self.data)
-        fitted._complete_record()
-        fitted._let_go_of_rows()
+            fitted = fitted_copy(calibrator, self.data)
+        fitted.fit_.complete_records()
         return fitted
 
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 
 from dircal._core.stats.row_blocks import ignore
 from dircal._typing import LabelArray
-from dircal.calibrators import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator, AbstractMethod, fit_rows
 from dircal.inference._effective_annotators import annotators_worth
 from dircal.inference._evaluation_split import make_evaluation_split
 from dircal.metrics import RECORDS, Predictions
@@ -114,12 +114,12 @@ def fit_table(calibrator: AbstractCalibrator, table: ScoreTable) -> TableFit:
     Annotators of a row count as `effective_annotators`. The loss of new rows is what the fit itself
     expects, or that of five folds if they take few seconds.
     """
-    calibrator._check_parameters()
+    method = calibrator.method()
     with pass_progress("Fitting", table) as (table, passes):
-        data, annotators = _check_rows(calibrator, table)
+        data, annotators = _check_rows(method, table)
         passes.expect(data.shape[0])
         began = time.perf_counter()
-        calibrator._fit_with_warnings(data)
+        fit_rows(calibrator, method, data)
         seconds = time.perf_counter() - began
         split = make_evaluation_split(data, None, is_fitted=True)
         before = _log_loss(split.as_they_are(calibrator.input_scale))
@@ -141,17 +141,17 @@ def fit_table(calibrator: AbstractCalibrator, table: ScoreTable) -> TableFit:
 
 
 def _check_rows(
-    calibrator: AbstractCalibrator, table: ScoreTable
+    method: AbstractMethod, table: ScoreTable
 ) -> tuple[LabelledRows, tuple[float | None, float | None]]:
     """Check the rows; also return their mean number of annotators, and of rows these count as."""
-    scale = calibrator.input_scale
+    scale = method.input_scale
     data = check_fit(
         table,
         None,
         None,
-        classes=calibrator._labels_of_columns,
+        classes=method.labels_of_columns,
         input_scale=scale,
-        arguments=calibrator._arguments,
+        arguments=method.arguments,
     )
     if not data.is_in_memory or not table.loaded.has_counts:
         return data, (None, None)

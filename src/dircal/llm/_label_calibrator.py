@@ -1,15 +1,22 @@
 """Calibrated labels of a language model, from a few labelled rows and many without labels."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
+from dircal.calibrators import (
+    AbstractCalibrator,
+    AbstractScoreMethod,
+    Fit,
+    FitColumns,
+    fit_arrays,
+    fitted_copy,
+    with_fit,
+)
 from dircal.explain import Explanation
 from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
 from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_texts
@@ -26,9 +33,94 @@ from dircal.tables import (
     split_groups,
 )
 
-__all__ = ["LabelCalibrator"]
+__all__ = ["LabelCalibrator", "label_map"]
 
 _BATCH = ("learned", "always", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDetails:
+    """Mean probabilities of all rows, and those of each prompt."""
+
+    mean_proba: FloatArray
+    groups: LabelArray
+    group_means: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelMethod(AbstractScoreMethod):
+    """Division by the means of prompts, and a calibrator after it, as a method."""
+
+    batch: Literal["learned", "always", "none"]
+    prompts: Prompts = field(default_factory=Prompts)
+
+    name: ClassVar[str] = "LabelCalibrator"
+    details: ClassVar[type] = LabelDetails
+
+    def with_prompts(self, prompts: Prompts) -> Self:
+        """Return the same method for rows of these prompts."""
+        return replace(self, prompts=prompts)
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_option("batch", self.batch, _BATCH)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the map of these rows, after division by the means or without."""
+        data, prompts = rows.in_memory, self.prompts
+        k, rest = len(data.classes), prompts.rest_as_proba(data, self.input_scale)
+        if data.sample_weight is not None:
+            data = data.take(np.flatnonzero(data.sample_weight))
+        if self.input_scale == "logit":
+            data = data.undecided()
+        proba = as_proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
+        choices = {"learned": (False, True), "always": (True,), "none": (False,)}[self.batch]
+        prompts = prompts.of_rows(data.picked)
+        means = means_of(proba, data.sample_weight, rest, prompts)
+        fits = []
+        for divided in choices:
+            by = means if divided else replace(means, every=np.ones(k), each=means.each * 0.0 + 1.0)
+            inner = replace(
+                data,
+                matrix=balanced(proba, by.of_rows(prompts.labelled)),
+                picked=None,
+                column_classes=data.classes,
+                feature_names=None,
+            )
+            fits.append((fitted_copy(AutoCalibrator(), inner), by, inner))
+        found, by, inner = max(fits, key=lambda fit: log_evidence(fit[0]))
+        calibrator: AbstractCalibrator = found
+        if prompts.labelled is not None:
+            grouped = GroupedCalibrator(AutoCalibrator())
+            method = grouped.method().with_groups(prompts.labelled)
+            calibrator = with_fit(grouped, method.fit(inner))
+        columns = FitColumns.of(rows)
+        return Fit(
+            columns,
+            label_map(columns, self.input_scale, by.every, calibrator.map_),
+            LabelDetails(by.every, by.groups, by.each),
+            (calibrator,),
+            notices=calibrator.fit_.notices,
+        )
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless means are positive."""
+        k, found = len(fit.columns.classes), fit.details
+        if found.mean_proba.shape != (k,) or not (found.mean_proba > 0.0).all():
+            raise ValueError(f"`mean_proba_` must be {k} positive numbers")
+        shape = len(found.groups), k
+        if found.group_means.shape != shape or not (found.group_means > 0.0).all():
+            raise ValueError(f"`group_means_` must be positive numbers of the shape {shape}")
+
+
+def label_map(
+    columns: FitColumns, scale: InputScale, means: FloatArray, inner: CalibrationMap
+) -> CalibrationMap:
+    """Return a division by means, if there are any, followed by an inner map."""
+    first = column_steps(columns.column_classes, columns.n_features, scale)
+    steps = (*first, *first_steps(scale, means), *inner.steps)
+    return CalibrationMap(columns.n_features, steps)
 
 
 class LabelCalibrator(AbstractCalibrator):
@@ -115,11 +207,11 @@ class LabelCalibrator(AbstractCalibrator):
     array([0.3, 0.3, 0.4])
     """
 
-    calibrator_: AbstractCalibrator
     mean_proba_: FloatArray
     groups_: LabelArray
     group_means_: FloatArray
-    _fitted_scale: InputScale
+
+    method_class: ClassVar = LabelMethod
 
     def __init__(
         self,
@@ -170,60 +262,15 @@ class LabelCalibrator(AbstractCalibrator):
             The fitted calibrator.
         """
         scores, prompts = check_prompts(X, groups, unlabelled, unlabelled_groups)
-        self._prompts_of_fit = prompts
-        try:
-            super().fit(scores, y, sample_weight, counts=counts)
-        finally:
-            del self._prompts_of_fit
+        method = self.method().with_prompts(prompts)
+        fit_arrays(self, method, scores, y, sample_weight, counts=counts)
         warn_of_same_texts(y, prompts)
         return self
 
-    def _fit(self, data: LabelledRows) -> Fitted:
-        data = data.in_memory
-        prompts: Prompts = getattr(self, "_prompts_of_fit", Prompts())
-        k, rest = len(data.classes), prompts.rest_as_proba(data, self.input_scale)
-        if data.sample_weight is not None:
-            data = data.take(np.flatnonzero(data.sample_weight))
-        if self.input_scale == "logit":
-            data = data.undecided()
-        proba = as_proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
-        choices = {"learned": (False, True), "always": (True,), "none": (False,)}[self.batch]
-        prompts = prompts.of_rows(data.picked)
-        means = means_of(proba, data.sample_weight, rest, prompts)
-        fits = []
-        for divided in choices:
-            by = means if divided else replace(means, every=np.ones(k), each=means.each * 0.0 + 1.0)
-            inner = replace(
-                data,
-                matrix=balanced(proba, by.of_rows(prompts.labelled)),
-                picked=None,
-                column_classes=data.classes,
-                feature_names=None,
-            )
-            fits.append((AutoCalibrator()._fit_checked(inner), by, inner))
-        found, by, inner = max(fits, key=lambda fit: log_evidence(fit[0]))
-        calibrator: AbstractCalibrator = found
-        if prompts.labelled is not None:
-            calibrator = GroupedCalibrator(AutoCalibrator())._fit_groups(inner, prompts.labelled)
-        return Fitted(
-            None,
-            {
-                "calibrator_": calibrator,
-                "mean_proba_": by.every,
-                "groups_": by.groups,
-                "group_means_": by.each,
-                "_fitted_scale": self.input_scale,
-            },
-        )
-
     @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """Division by the means, where that was done, and then the map of the calibrator inside."""
-        # Of the fit, whatever the parameter says by now.
-        scale = self._fitted_scale
-        columns = column_steps(self.column_classes_, self.n_features_in_, scale)
-        first = first_steps(scale, self.mean_proba_)
-        return CalibrationMap(self.n_features_in_, (*columns, *first, *self.calibrator_.map_.steps))
+    def calibrator_(self) -> AbstractCalibrator:
+        """The calibrator of probabilities, divided or not."""
+        return self.fit_.members[0]
 
     def predict_proba(self, X: ArrayLike, *, groups: ArrayLike | str | None = None) -> FloatArray:
         """Calibrated probabilities.
@@ -271,11 +318,11 @@ class LabelCalibrator(AbstractCalibrator):
         names = self.groups_.tolist()
         scores, of_rows = split_groups(X, groups, key_type(names))
         codes = known_groups(of_rows, self.groups_)
-        inputs, column_classes = self._check_scores(scores)
+        inputs, column_classes = self.fit_.check_scores(scores)
         proba = np.empty((len(inputs), len(self.classes_)))
         for code in np.unique(codes).tolist():
             own = self.calibrator_of(names[code] if code >= 0 else None)
-            proba[codes == code] = own._map_of(column_classes)(inputs[codes == code])
+            proba[codes == code] = own.fit_.map_of(column_classes)(inputs[codes == code])
         return proba
 
     def calibrator_of(self, group: Any = None) -> "LabelCalibrator":
@@ -296,16 +343,16 @@ class LabelCalibrator(AbstractCalibrator):
         if group is not None:
             place = find_key("group", group, names, "the map of new groups")
             group, mean_proba = names[place], self.group_means_[place]
-        alone: LabelCalibrator = clone(self)
-        # What a fit has found, and then what is of the group.
-        alone.__dict__.update(vars(self))
-        if isinstance(self.calibrator_, GroupedCalibrator):
-            labelled = self.calibrator_.groups_.tolist()
-            inside = group if group in labelled else None
-            alone.calibrator_ = self.calibrator_.calibrator_of(inside)
-            alone.mean_proba_ = mean_proba
-        alone.groups_, alone.group_means_ = np.array([]), np.empty((0, len(self.classes_)))
-        return alone
+        inner = self.calibrator_
+        if isinstance(inner, GroupedCalibrator):
+            inner = inner.calibrator_of(group if group in inner.groups_.tolist() else None)
+        else:
+            mean_proba = self.mean_proba_
+        details = LabelDetails(mean_proba, np.array([]), np.empty((0, len(self.classes_))))
+        alone = label_map(self.fit_.columns, self.map_.input_scale, mean_proba, inner.map_)
+        fit = replace(self.fit_, map=alone, details=details, members=(inner,))
+        copy: LabelCalibrator = with_fit(self, fit)
+        return copy
 
     @property
     def _auto(self) -> AutoCalibrator:
@@ -330,22 +377,6 @@ class LabelCalibrator(AbstractCalibrator):
         """
         if X is None:
             return self._auto.explain()
-        inputs, columns = self._check_scores(X)
-        proba = as_proba(inputs[:, np.argsort(columns)], self._fitted_scale)
+        inputs, columns = self.fit_.check_scores(X)
+        proba = as_proba(inputs[:, np.argsort(columns)], self.map_.input_scale)
         return self._auto.explain(balanced(proba, self.mean_proba_))
-
-    def _check_options(self) -> None:
-        check_option("batch", self.batch, _BATCH)
-
-    def _members(self) -> Sequence[AbstractCalibrator]:
-        return (self.calibrator_,)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return self.calibrator_._fit_warnings()
-
-    def _check_fitted(self) -> None:
-        if self.mean_proba_.shape != (len(self.classes_),) or not (self.mean_proba_ > 0.0).all():
-            raise ValueError(f"`mean_proba_` must be {len(self.classes_)} positive numbers")
-        shape = len(self.groups_), len(self.classes_)
-        if self.group_means_.shape != shape or not (self.group_means_ > 0.0).all():
-            raise ValueError(f"`group_means_` must be positive numbers of the shape {shape}")

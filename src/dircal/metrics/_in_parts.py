@@ -35,7 +35,7 @@ def predictions_in_folds(
     classes, dtype = folds[0][0].classes, np.dtype(np.float64)
     read = ReadProbabilities.of(classes, dtype)
     sources = tuple(
-        data.source(_ReadThrough(calibrator._map_of_checked(data), read))
+        data.source(_ReadThrough(calibrator.fit_.map_of_rows(data), read))
         for data, calibrator in folds
     )
     are_soft = folds[0][0].has_soft_labels

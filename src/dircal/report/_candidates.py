@@ -44,7 +44,7 @@ class Candidate:
     def code_for(self, classes: list[Any] | None) -> str:
         """The same, with the label of each column where the calibrator was not told."""
         copy: Any = clone(self.calibrator)
-        if classes is not None and copy._labels_of_columns is None:
+        if classes is not None and copy.method().labels_of_columns is None:
             told = copy
             while "classes" not in told.get_params(deep=False):
                 told = told.calibrator

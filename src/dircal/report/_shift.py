@@ -141,7 +141,7 @@ def summarise_shift(
     """Compare old and new rows after the map from before, and try what might help."""
     old_map, old = _before(candidate, rows.old)
     fitted = rows.fitted
-    now = old_map._predict_checked(rows.scored)
+    now = old_map.fit_.predict(rows.scored)
     found = compare_rows(
         LabelledProba(old.probabilities, old.labels.astype(np.intp)),
         LabelledProba(now, fitted.labels.astype(np.intp)),
@@ -183,7 +183,7 @@ def _before(candidate: Candidate, old: ArrayRows) -> tuple[AbstractCalibrator, P
     """
     if candidate.is_fitted:
         given = candidate.calibrator
-        proba = given._predict_checked(old)
+        proba = given.fit_.predict(old)
         return given, Predictions.of_checked(old).with_probabilities(proba)
     used = used_rows(None, len(old.labels))
     splits = make_splits(_FOLDS, old.labels, used, deal_within_classes)
@@ -198,15 +198,14 @@ def _remedies(kind: str, old_map: AbstractCalibrator, rows: OldAndNew) -> Iterat
     adapted = PriorShift(old_map).adapt(
         rows.scored.inputs, X_old=old.inputs, y_old=old.classes[old.labels]
     )
-    proba = adapted._predict_checked(rows.scored)
+    proba = adapted.fit_.predict(rows.scored)
     name = "the old map, adapted to new frequencies without labels"
     yield _compared("new", name, rows.fitted.with_probabilities(proba))
     if kind != "concept" or not rows.splits:
         return
+    method = RecalibratedCalibrator(old_map).method()
     parts: list[FloatArray] = [
-        RecalibratedCalibrator(old_map)
-        ._fit_checked(rows.new.take(fitting))
-        ._predict_checked(rows.new.take(scoring))
+        method.fit(rows.new.take(fitting)).predict(rows.new.take(scoring))
         for fitting, scoring in rows.splits
     ]
     name = "the old map, recalibrated with new labels, out of fold"

@@ -1,7 +1,10 @@
 """Estimators that hold calibrators: searching, combining, calibrating a classifier."""
 
 from dircal.selection._auto_calibrator import AutoCalibrator
+from dircal.selection._base import AbstractMetaCalibrator as AbstractMetaCalibrator
+from dircal.selection._base import AbstractMetaMethod as AbstractMetaMethod
 from dircal.selection._base import check_calibrator as check_calibrator
+from dircal.selection._base import check_same_columns as check_same_columns
 from dircal.selection._calibrated_classifier import CalibratedClassifier
 from dircal.selection._calibrator_cv import CalibratorCV
 from dircal.selection._cross_fit import check_multiclass as check_multiclass

@@ -1,7 +1,7 @@
 """The default: maps weighed by evidence, or calibrators of the user chosen by folds."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,16 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._typing import ArrayLike, InputScale
 from dircal.calibrators import (
     AbstractCalibrator,
+    AbstractScoreMethod,
     BayesianDirichletCalibrator,
-    Fitted,
-    FitWarning,
+    Fit,
     IdentityCalibrator,
     TemperatureScaling,
     VectorScaling,
+    fitted_copy,
 )
 from dircal.explain import Explanation
-from dircal.maps import CalibrationMap
-from dircal.selection._base import check_calibrator
+from dircal.selection._base import check_calibrator, check_same_columns
 from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
 from dircal.selection._one_map import OneMapMixin
@@ -39,6 +39,131 @@ _NOTHING_TO_CORRECT = (
     "Nothing needed correcting: the rows give no reason to change the probabilities, so they stay "
     "as they are."
 )
+
+
+@dataclass(frozen=True)
+class AutoDetails:
+    """The choice, and what it was based on."""
+
+    choice: str
+    table: dict[str, list[Any]]
+    probability_of_harm: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AutoMethod(AbstractScoreMethod):
+    """The choice of a map as a method."""
+
+    calibrators: Sequence[Any] | None
+    cv: Any
+
+    name: ClassVar[str] = "AutoCalibrator"
+    details: ClassVar[type] = AutoDetails
+    # Of the five maps together: between 23 and 36 with 3 to 500 classes.
+    usual_steps: ClassVar[int] = 33
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        if self.cv is not None:
+            check_cv(self.cv)
+        if self.calibrators is None:
+            return
+        if isinstance(self.calibrators, str) or not isinstance(self.calibrators, Sequence):
+            raise ValueError(
+                f"`calibrators` must be a list of calibrators; got {self.calibrators!r}. "
+                "Pass for example [IdentityCalibrator(), TemperatureScaling()]."
+            )
+        if len(self.calibrators) == 0:
+            raise ValueError(
+                "`calibrators` must hold at least one calibrator; got an empty list. "
+                "Leave it at None for the default ones."
+            )
+        for each in self.calibrators:
+            method = check_calibrator(each).method()
+            if each.input_scale != self.input_scale:
+                raise ValueError(
+                    f"`calibrators` must all read what `input_scale` says, "
+                    f"{self.input_scale!r}; got {each!r} with input_scale={each.input_scale!r}. "
+                    "Set the same one everywhere."
+                )
+            if method.labels_of_columns is not None:
+                raise ValueError(
+                    f"`calibrators` must leave `classes` to AutoCalibrator; got {each!r}. "
+                    "Set `classes` there instead."
+                )
+
+    def _candidates(self, n_classes: int) -> list[AbstractCalibrator]:
+        if self.calibrators is None:
+            scale = self.input_scale
+            return [
+                IdentityCalibrator(input_scale=scale),
+                TemperatureScaling(input_scale=scale),
+                VectorScaling(input_scale=scale),
+                BayesianDirichletCalibrator(input_scale=scale),
+            ]
+        for each in self.calibrators:
+            if n_classes > 2 and not get_tags(each).classifier_tags.multi_class:
+                raise ValueError(
+                    f"`calibrators` must be able to read {n_classes} columns; got {each!r}, which "
+                    "is for two classes. Put OneVsRestCalibrator around it."
+                )
+        return [clone(each) for each in self.calibrators]
+
+    @property
+    def fits_parts(self) -> bool:
+        """Whether a fit needs only sums over rows: unless folds decide."""
+        return self.cv is None and self.calibrators is None
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Weigh the maps of these rows by evidence, or choose one by folds."""
+        if not self.fits_parts:
+            return self._learn_by_folds(rows.in_memory)
+        weighed = weigh_maps(rows, self.input_scale)
+        details = AutoDetails(weighed.choice, weighed.table, weighed.probability_of_harm)
+        return Fit.of_member(weighed.calibrator, details=details)
+
+    def _learn_by_folds(self, data: ArrayRows) -> Fit:
+        candidates = self._candidates(len(data.classes))
+        splits = splits_to_choose_by(
+            _FOLDS if self.cv is None else self.cv, data.labels, data.sample_weight
+        )
+        held_out = np.concatenate([rows for _, rows in splits])
+        judge = Judge(data, held_out)
+        folds = [CrossFit.of(each, data, splits) for each in candidates]
+        losses = [judge.by_row(each.losses) for each in folds]
+        identity = IdentityCalibrator(input_scale=self.input_scale)
+        uncalibrated = judge.by_row(CrossFit.of(identity, data, splits).losses)
+        endless = without_optimum(candidates, folds, data)
+        means = np.array([judge.mean(each) for each in losses])
+        best = int(np.argmin(np.where(endless, np.inf, means)))
+        from_best = [judge.compare(each, losses[best]) for each in losses]
+        harm = [above_zero(judge.compare(each, uncalibrated)) for each in losses]
+        close = [
+            (d.mean <= _STANDARD_ERRORS * d.standard_error and not endless[i]) or i == best
+            for i, d in enumerate(from_best)
+        ]
+        chosen = close.index(True)
+        names = _names(candidates)
+        table = {
+            "calibrator": names,
+            "log_loss": means.tolist(),
+            "difference": [d.mean for d in from_best],
+            "standard_error": [d.standard_error for d in from_best],
+            "harm": harm,
+            "left_out": endless,
+        }
+        details = AutoDetails(names[chosen], table, harm[chosen])
+        return Fit.of_member(fitted_copy(candidates[chosen], data), details=details)
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the member and the table belong together."""
+        check_same_columns(fit.members, fit, "`calibrator_` has")
+        [member] = fit.members
+        if member.input_scale != self.input_scale:
+            raise ValueError("`calibrator_` has another `input_scale`")
+        if fit.details.choice not in fit.details.table["calibrator"]:
+            raise ValueError("`choice_` is no entry of `table_`")
 
 
 class AutoCalibrator(OneMapMixin, AbstractCalibrator):
@@ -161,13 +286,11 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
     True
     """
 
-    calibrator_: AbstractCalibrator
     choice_: str
     table_: dict[str, list[Any]]
     probability_of_harm_: float
 
-    # Of the five maps together: between 23 and 36 with 3 to 500 classes.
-    _usual_steps: ClassVar[int] = 33
+    method_class: ClassVar = AutoMethod
 
     def __init__(
         self,
@@ -181,6 +304,11 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         self.cv = cv
         self.input_scale = input_scale
         self.classes = classes
+
+    @property
+    def calibrator_(self) -> AbstractCalibrator:
+        """The calibrator that predicts."""
+        return self.fit_.members[0]
 
     def _only_map(self) -> Any:
         check_is_fitted(self)
@@ -211,129 +339,6 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         if len(self.table_["calibrator"]) == 1:
             return unchanged
         return replace(unchanged, why_nothing=_NOTHING_TO_CORRECT)
-
-    def _check_options(self) -> None:
-        if self.cv is not None:
-            check_cv(self.cv)
-        if self.calibrators is None:
-            return
-        if isinstance(self.calibrators, str) or not isinstance(self.calibrators, Sequence):
-            raise ValueError(
-                f"`calibrators` must be a list of calibrators; got {self.calibrators!r}. "
-                "Pass for example [IdentityCalibrator(), TemperatureScaling()]."
-            )
-        if len(self.calibrators) == 0:
-            raise ValueError(
-                "`calibrators` must hold at least one calibrator; got an empty list. "
-                "Leave it at None for the default ones."
-            )
-        for each in self.calibrators:
-            check_calibrator(each)._check_parameters()
-            if each.input_scale != self.input_scale:
-                raise ValueError(
-                    f"`calibrators` must all read what `input_scale` says, "
-                    f"{self.input_scale!r}; got {each!r} with input_scale={each.input_scale!r}. "
-                    "Set the same one everywhere."
-                )
-            if each._labels_of_columns is not None:
-                raise ValueError(
-                    f"`calibrators` must leave `classes` to AutoCalibrator; got {each!r}. "
-                    "Set `classes` there instead."
-                )
-
-    def _candidates(self, n_classes: int) -> list[AbstractCalibrator]:
-        if self.calibrators is None:
-            scale = self.input_scale
-            return [
-                IdentityCalibrator(input_scale=scale),
-                TemperatureScaling(input_scale=scale),
-                VectorScaling(input_scale=scale),
-                BayesianDirichletCalibrator(input_scale=scale),
-            ]
-        for each in self.calibrators:
-            if n_classes > 2 and not get_tags(each).classifier_tags.multi_class:
-                raise ValueError(
-                    f"`calibrators` must be able to read {n_classes} columns; got {each!r}, which "
-                    "is for two classes. Put OneVsRestCalibrator around it."
-                )
-        return [clone(each) for each in self.calibrators]
-
-    @property
-    def _fits_parts(self) -> bool:
-        return self.cv is None and self.calibrators is None
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        if self.cv is None and self.calibrators is None:
-            weighed = weigh_maps(data, self.input_scale)
-            return Fitted(
-                None,
-                {
-                    "calibrator_": weighed.calibrator,
-                    "choice_": weighed.choice,
-                    "table_": weighed.table,
-                    "probability_of_harm_": weighed.probability_of_harm,
-                },
-            )
-        data = data.in_memory
-        return self._fit_by_folds(data)
-
-    def _fit_by_folds(self, data: ArrayRows) -> Fitted:
-        candidates = self._candidates(len(data.classes))
-        splits = splits_to_choose_by(
-            _FOLDS if self.cv is None else self.cv, data.labels, data.sample_weight
-        )
-        held_out = np.concatenate([rows for _, rows in splits])
-        judge = Judge(data, held_out)
-        folds = [CrossFit.of(each, data, splits) for each in candidates]
-        losses = [judge.by_row(each.losses) for each in folds]
-        identity = IdentityCalibrator(input_scale=self.input_scale)
-        uncalibrated = judge.by_row(CrossFit.of(identity, data, splits).losses)
-        endless = without_optimum(candidates, folds, data)
-        means = np.array([judge.mean(each) for each in losses])
-        best = int(np.argmin(np.where(endless, np.inf, means)))
-        from_best = [judge.compare(each, losses[best]) for each in losses]
-        harm = [above_zero(judge.compare(each, uncalibrated)) for each in losses]
-        close = [
-            (d.mean <= _STANDARD_ERRORS * d.standard_error and not endless[i]) or i == best
-            for i, d in enumerate(from_best)
-        ]
-        chosen = close.index(True)
-        names = _names(candidates)
-        table = {
-            "calibrator": names,
-            "log_loss": means.tolist(),
-            "difference": [d.mean for d in from_best],
-            "standard_error": [d.standard_error for d in from_best],
-            "harm": harm,
-            "left_out": endless,
-        }
-        return Fitted(
-            None,
-            {
-                "calibrator_": candidates[chosen]._fit_checked(data),
-                "choice_": names[chosen],
-                "table_": table,
-                "probability_of_harm_": harm[chosen],
-            },
-        )
-
-    @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The map of the calibrator that was chosen."""
-        return self.calibrator_.map_
-
-    def _members(self) -> Sequence[AbstractCalibrator]:
-        return (self.calibrator_,)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return self.calibrator_._fit_warnings()
-
-    def _check_fitted(self) -> None:
-        for name in ("input_scale", "classes_", "column_classes_", "n_features_in_"):
-            if not np.array_equal(getattr(self.calibrator_, name), getattr(self, name)):
-                raise ValueError(f"`calibrator_` has another `{name}`")
-        if self.choice_ not in self.table_["calibrator"]:
-            raise ValueError("`choice_` is no entry of `table_`")
 
 
 def _names(candidates: list[AbstractCalibrator]) -> list[str]:

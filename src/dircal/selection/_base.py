@@ -1,21 +1,28 @@
-"""What calibrators that hold another calibrator share."""
+"""Calibrators that use another calibrator."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dircal._core.data.losses import log_losses
 from dircal._typing import FloatArray, InputScale
-from dircal.calibrators import AbstractCalibrator
-from dircal.maps import CalibrationMap
+from dircal.calibrators import (
+    AbstractCalibrator,
+    AbstractMethod,
+    ExternalCalibrator,
+    Fit,
+    is_external,
+)
 from dircal.tables import ArrayRows
 
 __all__ = [
     "AbstractMetaCalibrator",
+    "AbstractMetaMethod",
     "check_calibrator",
     "check_members",
+    "check_same_columns",
     "losses_of",
     "mean_of_members",
 ]
@@ -30,30 +37,63 @@ _NAMED_BY_SCIKIT_LEARN = {
 }
 
 
-class AbstractMetaCalibrator(AbstractCalibrator):
-    """A calibrator made of others of one kind; it reads the scale they read, its map is theirs."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AbstractMetaMethod(AbstractMethod):
+    """A method that uses another one, on the scale and with the labels of that one."""
 
     calibrator: Any
-    calibrators_: list[Any]
+    classes: Iterable[Any] | None = None
 
-    def _members(self) -> Sequence[AbstractCalibrator]:
-        return self.calibrators_
+    @property
+    def template(self) -> AbstractCalibrator:
+        """The calibrator inside."""
+        return check_calibrator(self.calibrator)
+
+    @property
+    def inner(self) -> AbstractMethod:
+        """The method inside."""
+        method: AbstractMethod = self.template.method()
+        return method
 
     @property
     def input_scale(self) -> InputScale:  # type: ignore[override]
         """Scale that the calibrator inside reads."""
+        return self.inner.input_scale
+
+    @property
+    def labels_of_columns(self) -> Iterable[Any] | None:
+        """Label of each column as the user gave it, here or to the calibrator inside."""
+        return self.inner.labels_of_columns if self.classes is None else self.classes
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        self.inner.check()
+
+    def default_grid(self, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return the settings that a search tries for the calibrator inside."""
+        inner = self.inner.default_grid(n_classes)
+        if inner is None:
+            return None
+        return [{f"calibrator__{name}": x for name, x in one.items()} for one in inner]
+
+
+class AbstractMetaCalibrator(AbstractCalibrator):
+    """A calibrator that uses another one, and reads the scale that it reads."""
+
+    calibrator: Any
+
+    @property
+    def input_scale(self) -> InputScale:
+        """Scale that the calibrator inside reads."""
         scale: InputScale = check_calibrator(self.calibrator).input_scale
         return scale
 
-    @property
-    @abstractmethod
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The fitted map, made of those of the members."""
-
 
 def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCalibrator:
-    """Refuse what is no calibrator of this package."""
+    """Return a calibrator, or one that wraps an estimator of another library."""
     if not isinstance(value, AbstractCalibrator):
+        if is_external(value):
+            return ExternalCalibrator(value)
         what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
         example = "for example DirichletCalibrator()"
         if isinstance(value, str):
@@ -64,23 +104,31 @@ def check_calibrator(value: object, argument: str = "calibrator") -> AbstractCal
     return value
 
 
-def check_members(meta: Any) -> None:
-    """Members are of the kind that the meta-estimator was told, and read the same scale."""
-    for i, member in enumerate(meta.calibrators_):
-        if type(member) is not type(meta.calibrator):
-            wanted = type(meta.calibrator).__name__
+def check_members(method: AbstractMetaMethod, fit: Fit) -> None:
+    """Raise a ValueError unless members are of the kind and scale of the calibrator inside."""
+    for i, member in enumerate(fit.members):
+        if type(member) is not type(method.template):
+            wanted = type(method.template).__name__
             raise ValueError(f"`calibrators_[{i}]` must be a {wanted}; got {member!r:.60}")
-        if member.input_scale != meta.input_scale:
+        if member.input_scale != method.input_scale:
             raise ValueError(
-                f"`calibrators_[{i}]` must have input_scale={meta.input_scale!r}; got "
+                f"`calibrators_[{i}]` must have input_scale={method.input_scale!r}; got "
                 f"{member.input_scale!r}"
             )
 
 
-def losses_of(fitted: AbstractCalibrator, data: ArrayRows) -> FloatArray:
+def check_same_columns(members: Iterable[AbstractCalibrator], fit: Fit, name: str) -> None:
+    """Raise a ValueError unless members read the columns of the fit."""
+    for member in members:
+        for field, value in vars(member.fit_.columns).items():
+            if field != "feature_names" and not np.array_equal(value, getattr(fit.columns, field)):
+                raise ValueError(f"{name} another `{field}`")
+
+
+def losses_of(fit: Fit, data: ArrayRows) -> FloatArray:
     """Log-loss (n,) of each row."""
     targets = None if data.targets is None else data.targets.T
-    return log_losses(fitted._predict_checked(data).T, data.labels, targets)
+    return log_losses(fit.predict(data).T, data.labels, targets)
 
 
 def mean_of_members(outputs: Iterable[FloatArray]) -> FloatArray:

@@ -11,8 +11,11 @@ from dircal._typing import InputScale
 from dircal.calibrators import (
     AbstractCalibrator,
     BayesianDirichletCalibrator,
+    BayesianDirichletMethod,
     IdentityCalibrator,
     TemperatureScaling,
+    fitted_copy,
+    with_fit,
 )
 from dircal.selection._judge import above_zero
 from dircal.tables import LabelledRows
@@ -37,7 +40,9 @@ def weigh_maps(data: LabelledRows, input_scale: InputScale) -> WeighedMaps:
     that is left in Occam's window, the average is that map itself.
     """
     bayesian = BayesianDirichletCalibrator(input_scale=input_scale)
-    average, fitted = bayesian._fit_models(data)
+    method = bayesian.method()
+    assert isinstance(method, BayesianDirichletMethod)
+    average, fit = method.average(data)
     names, probable = average.names, average.probabilities
     share = dict(zip(names, average.shares.tolist(), strict=True))
     # The identity counts only where it stands alone.
@@ -45,15 +50,14 @@ def weigh_maps(data: LabelledRows, input_scale: InputScale) -> WeighedMaps:
     choice = names[0] if alone else names[1 + int(probable[1:].argmax())]
     table, harm = _table(average)
     if alone:
-        identity = IdentityCalibrator(input_scale=input_scale)._fit_checked(data)
+        identity = fitted_copy(IdentityCalibrator(input_scale=input_scale), data)
         return WeighedMaps(identity, choice, table, 0.0)
     if share["temperature"] == 1.0:
-        scaling = TemperatureScaling(input_scale=input_scale)._fit_checked(data)
+        scaling = fitted_copy(TemperatureScaling(input_scale=input_scale), data)
         return WeighedMaps(scaling, choice, table, harm)
     if share["curved"] == 0.0:
         bayesian.set_params(curves="none")
-    bayesian._store(data, fitted)
-    return WeighedMaps(bayesian, choice, table, harm)
+    return WeighedMaps(with_fit(bayesian, fit), choice, table, harm)
 
 
 def _table(average: ModelAverage) -> tuple[dict[str, list[Any]], float]:

@@ -174,8 +174,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if not is_ready(self):
             check_trainable(self.estimator)
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
-        check_calibrator(calibrator)._check_parameters()
-        calibrator = on_scale_of(self.estimator, calibrator)
+        calibrator = on_scale_of(self.estimator, check_calibrator(calibrator))
+        calibrator.method()
         X, y, groups = indexable(X, y, groups)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, weight = as_labels(y, n, FITTING), check_weight(sample_weight, n)
@@ -207,8 +207,8 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
                 pairs = task.ensemble(splits, classes)
             else:
                 pairs = [task.out_of_fold(splits, classes)]
-        # Folds that say the same say it once.
-        told = dict.fromkeys(warning for _, fitted in pairs for warning in fitted._fit_warnings())
+        # Folds with the same warning warn once.
+        notices = dict.fromkeys(notice for _, fitted in pairs for notice in fitted.fit_.notices)
         self.estimators_ = [estimator for estimator, _ in pairs]
         self.calibrators_ = [fitted for _, fitted in pairs]
         self.classes_ = self.calibrators_[0].classes_
@@ -216,7 +216,7 @@ class CalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             self.__dict__.pop(name, None)
             if hasattr(self.estimators_[0], name):
                 setattr(self, name, getattr(self.estimators_[0], name))
-        for message, category in told:
+        for message, category in notices:
             warn(message, category)
         return self
 

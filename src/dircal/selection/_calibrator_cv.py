@@ -2,7 +2,8 @@
 
 import numbers
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -16,13 +17,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from dircal._progress import Progress
 from dircal._typing import FloatArray
-from dircal.calibrators import AbstractCalibrator, Fitted, FitWarning
+from dircal.calibrators import (
+    AbstractCalibrator,
+    AbstractMethod,
+    Fit,
+    FitColumns,
+    Notice,
+    fitted_copy,
+)
 from dircal.exceptions import GridEdgeWarning
-from dircal.maps import CalibrationMap, mean_of_maps
+from dircal.maps import mean_of_maps
 from dircal.selection._base import (
     AbstractMetaCalibrator,
+    AbstractMetaMethod,
     check_calibrator,
     check_members,
+    check_same_columns,
     losses_of,
 )
 from dircal.selection._grids import GRIDS, default_grid, named_grid
@@ -32,6 +42,139 @@ from dircal.selection._training import check_n_jobs
 from dircal.tables import Arguments, ArrayRows, LabelledRows, check_option
 
 __all__ = ["CalibratorCV"]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchDetails:
+    """Place of the best setting, and scores (folds, settings) and seconds of all of them.
+
+    Scores are minus the log-loss of the held-out rows.
+    """
+
+    best_index: int
+    settings: list[dict[str, Any]]
+    scores: FloatArray
+    mean_fit_time: FloatArray
+    std_fit_time: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchMethod(AbstractMetaMethod):
+    """The choice of hyperparameters as a method."""
+
+    param_grid: Any
+    cv: Any
+    combine: Literal["average", "refit"]
+    n_jobs: int | None
+
+    name: ClassVar[str] = "CalibratorCV"
+    details: ClassVar[type] = SearchDetails
+    # Fits of the search are counted instead.
+    usual_steps: ClassVar[int] = 0
+
+    @property
+    def arguments(self) -> Arguments:
+        """Rules for reading `X` and `y`, of the calibrator inside."""
+        return self.inner.arguments
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_option("combine", self.combine, ("average", "refit"))
+        check_cv(self.cv)
+        check_n_jobs(self.n_jobs)
+        if isinstance(self.param_grid, str):
+            check_option("param_grid", self.param_grid, GRIDS)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the best setting, and fit it."""
+        data = rows.in_memory
+        settings = self._settings(len(data.classes))
+        candidates = self._candidates(settings)
+        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
+        scores, seconds = self._search(data, splits, candidates)
+        means = scores.mean(axis=0)
+        best = int(np.argmax(means))
+        # Fits of the search stop when they can be compared; those that are kept go to the end.
+        parts = [data.take(rows) for rows, _ in splits] if self.combine == "average" else [data]
+        chosen = self._candidate(settings[best])
+        members = tuple(fitted_copy(chosen, part) for part in parts)
+        # Folds with the same warning warn once.
+        notices = dict.fromkeys(notice for one in members for notice in one.fit_.notices)
+        return Fit(
+            FitColumns.of(data),
+            mean_of_maps([one.map_ for one in members]),
+            SearchDetails(best, settings, scores, seconds.mean(axis=0), seconds.std(axis=0)),
+            members,
+            notices=(*notices, *_notice_about_edges(settings, settings[best])),
+        )
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless members and scores belong together."""
+        check_members(self, fit)
+        check_same_columns(fit.members, fit, "`calibrators_` have")
+        found = fit.details
+        n = len(found.settings)
+        times = found.mean_fit_time, found.std_fit_time
+        if found.scores.shape[1:] != (n,) or any(one.shape != (n,) for one in times):
+            raise ValueError(f"`cv_results_` needs {n} scores for each fold")
+        if not found.best_index < n:
+            raise ValueError("`best_index_` is no row of `cv_results_`")
+
+    def _settings(self, n_classes: int) -> list[dict[str, Any]]:
+        """Every combination of the grid, in its order."""
+        if self.param_grid is None:
+            return default_grid(self.calibrator, n_classes)
+        if isinstance(self.param_grid, str):
+            return named_grid(self.param_grid, self.calibrator, n_classes)
+        try:
+            settings = list(ParameterGrid(self.param_grid))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"`param_grid` must be a dict of lists, or a list of such; got "
+                f"{self.param_grid!r} ({error}). Pass for example {{'lam': [0.1, 0.01, 0.001]}}."
+            ) from error
+        known = self.calibrator.get_params()
+        strangers = sorted({name for setting in settings for name in setting} - set(known))
+        if strangers or not settings:
+            what = f"has {strangers[0]!r}" if strangers else "has no values"
+            raise ValueError(
+                f"`param_grid` {what}, but {type(self.calibrator).__name__} has the parameters "
+                f"{', '.join(sorted(known))}. Name one of these and the values to try."
+            )
+        for name in sorted({name for setting in settings for name in setting}):
+            if name.rpartition("__")[2] in ("input_scale", "classes"):
+                raise ValueError(
+                    f"`param_grid` has {name!r}, which says what `X` holds and cannot be chosen. "
+                    "Set it on the calibrator."
+                )
+        return settings
+
+    def _candidates(self, settings: list[dict[str, Any]]) -> list[AbstractMethod]:
+        """Return a method for each setting, all valid before any is fitted."""
+        given = self.calibrator.get_params()
+        names = {name for setting in settings for name in setting}
+        base = {name: given[name] for name in names}
+        return [self._candidate(base | setting).method() for setting in settings]
+
+    def _candidate(self, setting: dict[str, Any]) -> AbstractCalibrator:
+        return check_calibrator(clone(self.calibrator).set_params(**setting))
+
+    def _search(
+        self, data: ArrayRows, splits: list[Split], candidates: list[AbstractMethod]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return minus the held-out log-loss, and seconds, of every setting in every fold."""
+        with Progress("Choosing", len(splits) * len(candidates), "fits") as progress:
+            if effective_n_jobs(self.n_jobs) == 1:
+                found = [
+                    _search_fold(candidates, data, split, progress.advance) for split in splits
+                ]
+            else:
+                found = Parallel(n_jobs=self.n_jobs)(
+                    delayed(_search_fold)(candidates, data, split) for split in splits
+                )
+        scores, seconds = (np.array(part) for part in zip(*found, strict=True))
+        return scores, seconds
 
 
 class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
@@ -123,15 +266,9 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     (500, 3)
     """
 
-    calibrators_: list[Any]
     best_index_: int
-    best_params_: dict[str, Any]
-    best_score_: float
-    cv_results_: dict[str, Any]
-    n_splits_: int
 
-    # Fits of the search are counted instead.
-    _usual_steps: ClassVar[int] = 0
+    method_class: ClassVar = SearchMethod
 
     def __init__(
         self,
@@ -149,13 +286,30 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
         self.n_jobs = n_jobs
 
     @property
-    def classes(self) -> Iterable[Any] | None:  # type: ignore[override]
-        """Label of each column, as the calibrator inside was told."""
-        return check_calibrator(self.calibrator)._labels_of_columns
+    def calibrators_(self) -> list[Any]:
+        """The fitted members."""
+        return list(self.fit_.members)
 
     @property
-    def _arguments(self) -> Arguments:  # type: ignore[override]
-        return check_calibrator(self.calibrator)._arguments
+    def best_params_(self) -> dict[str, Any]:
+        """The setting with the smallest mean log-loss."""
+        settings: list[dict[str, Any]] = self.fit_.details.settings
+        return settings[self.best_index_]
+
+    @property
+    def best_score_(self) -> float:
+        """Minus the smallest mean log-loss."""
+        return float(self.fit_.details.scores[:, self.best_index_].mean())
+
+    @property
+    def n_splits_(self) -> int:
+        """Number of folds."""
+        return len(self.fit_.details.scores)
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """Scores and times of all settings, as scikit-learn names them."""
+        return _as_results(self.fit_.details)
 
     def __sklearn_tags__(self) -> Tags:
         if isinstance(self.calibrator, AbstractCalibrator):
@@ -168,130 +322,6 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
             return self.calibrators_[0]
         return _refuse_average(len(self.calibrators_))
 
-    def _check_options(self) -> None:
-        check_calibrator(self.calibrator)._check_parameters()
-        check_option("combine", self.combine, ("average", "refit"))
-        check_cv(self.cv)
-        check_n_jobs(self.n_jobs)
-        if isinstance(self.param_grid, str):
-            check_option("param_grid", self.param_grid, GRIDS)
-
-    @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The mean of the maps of the folds, or the one map of all rows."""
-        return mean_of_maps([member.map_ for member in self.calibrators_])
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        data = data.in_memory
-        settings = self._settings(len(data.classes))
-        self._check_settings(settings)
-        splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
-        results = self._search(data, splits, settings)
-        best = int(np.argmax(results["mean_test_score"]))
-        # Fits of the search stop where they can be compared; those that are kept go to the end.
-        parts = [data.take(rows) for rows, _ in splits] if self.combine == "average" else [data]
-        return Fitted(
-            None,
-            {
-                "calibrators_": [
-                    clone(self.calibrator).set_params(**settings[best])._fit_checked(part)
-                    for part in parts
-                ],
-                "best_index_": best,
-                "best_params_": settings[best],
-                "best_score_": float(results["mean_test_score"][best]),
-                "cv_results_": results,
-                "n_splits_": len(splits),
-            },
-        )
-
-    def _settings(self, n_classes: int) -> list[dict[str, Any]]:
-        """Every combination of the grid, in its order."""
-        if self.param_grid is None:
-            return default_grid(self.calibrator, n_classes)
-        if isinstance(self.param_grid, str):
-            return named_grid(self.param_grid, self.calibrator, n_classes)
-        try:
-            settings = list(ParameterGrid(self.param_grid))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"`param_grid` must be a dict of lists, or a list of such; got "
-                f"{self.param_grid!r} ({error}). Pass for example {{'lam': [0.1, 0.01, 0.001]}}."
-            ) from error
-        known = self.calibrator.get_params()
-        strangers = sorted({name for setting in settings for name in setting} - set(known))
-        if strangers or not settings:
-            what = f"has {strangers[0]!r}" if strangers else "has no values"
-            raise ValueError(
-                f"`param_grid` {what}, but {type(self.calibrator).__name__} has the parameters "
-                f"{', '.join(sorted(known))}. Name one of these and the values to try."
-            )
-        for name in sorted({name for setting in settings for name in setting}):
-            if name.rpartition("__")[2] in ("input_scale", "classes"):
-                raise ValueError(
-                    f"`param_grid` has {name!r}, which says what `X` holds and cannot be chosen. "
-                    "Set it on the calibrator."
-                )
-        return settings
-
-    def _check_settings(self, settings: list[dict[str, Any]]) -> None:
-        """Refuse a setting that the calibrator would, before any is fitted."""
-        given = self.calibrator.get_params()
-        names = {name for setting in settings for name in setting}
-        trial = clone(self.calibrator)
-        for setting in settings:
-            trial.set_params(**({name: given[name] for name in names} | setting))
-            trial._check_parameters()
-
-    def _search(
-        self, data: ArrayRows, splits: list[Split], settings: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        """The table of results: minus the held-out log-loss of every setting in every fold."""
-        with Progress("Choosing", len(splits) * len(settings), "fits") as progress:
-            if effective_n_jobs(self.n_jobs) == 1:
-                found = [
-                    _search_fold(self.calibrator, data, split, settings, progress.advance)
-                    for split in splits
-                ]
-            else:
-                found = Parallel(n_jobs=self.n_jobs)(
-                    delayed(_search_fold)(self.calibrator, data, split, settings)
-                    for split in splits
-                )
-        scores, seconds = (np.array(part) for part in zip(*found, strict=True))
-        return _as_results(settings, scores, seconds)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        # Folds that say the same say it once.
-        told = [warning for one in self.calibrators_ for warning in one._fit_warnings()]
-        found = list(dict.fromkeys(told))
-        edges = []
-        for name, best in self.best_params_.items():
-            values = [setting.get(name) for setting in self.cv_results_["params"]]
-            if not all(isinstance(value, numbers.Real) for value in values):
-                continue
-            low, high = min(values), max(values)
-            if low == high or low < best < high:
-                continue
-            which = "smallest" if best == low else "largest"
-            edges.append(f"{name}={best:g}, the {which} of its values")
-        if edges:
-            message = (
-                f"CalibratorCV chose {' and '.join(edges)} in `param_grid`: a better one may lie "
-                "beyond. Extend the grid on that side, or accept it knowingly."
-            )
-            found.append((message, GridEdgeWarning))
-        return found
-
-    def _check_fitted(self) -> None:
-        check_members(self)
-        if not self.best_index_ < len(self.cv_results_["params"]):
-            raise ValueError("`best_index_` is no row of `cv_results_`")
-        for member in self.calibrators_:
-            for name in ("classes_", "column_classes_", "n_features_in_"):
-                if not np.array_equal(getattr(member, name), getattr(self, name)):
-                    raise ValueError(f"`calibrators_` have another `{name}`")
-
 
 def _refuse_average(n_members: int) -> NoReturn:
     raise ValueError(
@@ -302,35 +332,52 @@ def _refuse_average(n_members: int) -> NoReturn:
 
 
 def _search_fold(
-    calibrator: AbstractCalibrator,
+    candidates: list[AbstractMethod],
     data: ArrayRows,
     split: Split,
-    settings: list[dict[str, Any]],
     advance: Callable[[int], None] = lambda done: None,
 ) -> tuple[FloatArray, FloatArray]:
     """Minus the held-out log-loss of every setting in one fold, and the seconds that each took."""
     fitting, scoring = split
-    scores, seconds = np.empty((2, len(settings)))
+    scores, seconds = np.empty((2, len(candidates)))
     held_out = data.take(scoring).copied()
     began = time.perf_counter()
-    for i, candidate in calibrator._fit_settings(data.take(fitting), settings):
+    for i, fit in candidates[0].fit_each(data.take(fitting), candidates):
         seconds[i] = time.perf_counter() - began
-        scores[i] = -_log_loss(candidate, held_out)
+        scores[i] = -float(np.average(losses_of(fit, held_out), weights=held_out.sample_weight))
         advance(1)
         began = time.perf_counter()
     return scores, seconds
 
 
-def _log_loss(candidate: AbstractCalibrator, data: ArrayRows) -> float:
-    return float(np.average(losses_of(candidate, data), weights=data.sample_weight))
+def _notice_about_edges(
+    settings: list[dict[str, Any]], best_params: dict[str, Any]
+) -> tuple[Notice, ...]:
+    """Return a warning if the best setting is at the edge of the grid."""
+    edges = []
+    for name, best in best_params.items():
+        values = [setting.get(name) for setting in settings]
+        if not all(isinstance(value, numbers.Real) for value in values):
+            continue
+        low, high = min(values), max(values)  # type: ignore[type-var]
+        if low == high or low < best < high:
+            continue
+        which = "smallest" if best == low else "largest"
+        edges.append(f"{name}={best:g}, the {which} of its values")
+    if not edges:
+        return ()
+    message = (
+        f"CalibratorCV chose {' and '.join(edges)} in `param_grid`: a better one may lie "
+        "beyond. Extend the grid on that side, or accept it knowingly."
+    )
+    return ((message, GridEdgeWarning),)
 
 
-def _as_results(
-    settings: list[dict[str, Any]], scores: FloatArray, seconds: FloatArray
-) -> dict[str, Any]:
+def _as_results(found: SearchDetails) -> dict[str, Any]:
+    settings, scores = found.settings, found.scores
     results: dict[str, Any] = {
-        "mean_fit_time": seconds.mean(axis=0),
-        "std_fit_time": seconds.std(axis=0),
+        "mean_fit_time": found.mean_fit_time,
+        "std_fit_time": found.std_fit_time,
         "params": settings,
     }
     for name in sorted({name for setting in settings for name in setting}):

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.calibrators import AbstractCalibrator
+from dircal.calibrators import AbstractCalibrator, fitted_copy
 from dircal.selection._scores import ESTIMATED, join_classes, known_classes, scores_of
 from dircal.selection._splits import Split, used_rows
 from dircal.selection._training import check_folds
@@ -58,7 +58,7 @@ class ClassifierTask:
                 f"`y` holds only one class: {show(observed)}. A classifier needs at least two "
                 "classes; pass rows of another one."
             )
-        told = self.calibrator._labels_of_columns
+        told = self.calibrator.method().labels_of_columns
         if told is None:
             return observed
         n_told = len(list(told))
@@ -68,7 +68,7 @@ class ClassifierTask:
         """The classifier as it is, and a calibrator fitted on all rows."""
         known = known_classes(self.estimator)
         if known is None:
-            classes = self.calibrator._labels_of_columns
+            classes = self.calibrator.method().labels_of_columns
         else:
             classes = join_classes(known, self.labels[self.used])
         scores = self._scores(self.estimator, self.used, classes)
@@ -139,15 +139,14 @@ class ClassifierTask:
             weight,
             classes=classes,
             input_scale=self.calibrator.input_scale,
-            arguments=self.calibrator._arguments,
+            arguments=self.calibrator.method().arguments,
             order_is_known=True,
         )
 
     def _calibrate(self, data: ArrayRows) -> AbstractCalibrator:
-        fitted: AbstractCalibrator = clone(self.calibrator)
-        fitted._fit_checked(data)
+        fitted: AbstractCalibrator = fitted_copy(self.calibrator, data)
         # Scores that nobody else has: they go when they have been explained.
-        fitted._complete_record()
+        fitted.fit_.complete_records()
         return fitted
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from dircal._typing import FloatArray
-from dircal.calibrators import AbstractCalibrator, FitWarning
+from dircal.calibrators import AbstractCalibrator, Notice
 from dircal.selection._splits import Split
 from dircal.tables import ArrayRows
 
@@ -43,14 +43,15 @@ def cross_fit(
     splits: list[Split],
     advance: Callable[[int], None],
     argument: str = "calibrator",
-) -> tuple[FloatArray, list[FitWarning]]:
+) -> tuple[FloatArray, list[Notice]]:
     """Calibrated probabilities of the scored rows (m, k), and what the fits warn about."""
     check_multiclass(calibrator, len(data.classes), argument)
-    parts, told = [], []
+    notices: list[Notice] = []
+    parts, method = [], clone(calibrator).method()
     for fitting, scoring in splits:
-        fitted = clone(calibrator)._fit_checked(data.take(fitting))
-        told += fitted._fit_warnings()
-        parts.append(fitted._predict_checked(data.take(scoring)))
+        fit = method.fit(data.take(fitting))
+        notices += fit.notices
+        parts.append(fit.predict(data.take(scoring)))
         advance(1)
-    # Folds that say the same say it once.
-    return np.concatenate(parts), list(dict.fromkeys(told))
+    # Folds with the same warning warn once.
+    return np.concatenate(parts), list(dict.fromkeys(notices))

@@ -56,11 +56,11 @@ class CrossFit:
     @classmethod
     def of(cls, candidate: AbstractCalibrator, data: ArrayRows, splits: list[Split]) -> "CrossFit":
         """Fit without each fold in turn."""
-        losses, finite = [], True
+        losses, finite, method = [], True, clone(candidate).method()
         for fitting, scoring in splits:
-            fitted = clone(candidate)._fit_checked(data.take(fitting))
-            losses.append(losses_of(fitted, data.take(scoring)))
-            finite = finite and fitted._has_finite_optimum()
+            fit = method.fit(data.take(fitting))
+            losses.append(losses_of(fit, data.take(scoring)))
+            finite = finite and fit.has_finite_optimum
         return cls(np.concatenate(losses), finite)
 
 
@@ -72,7 +72,7 @@ def without_optimum(
     A direction that separates all rows separates those of some fold, so only these are asked.
     """
     endless = [
-        not each.finite and not clone(candidate)._fit_checked(data)._has_finite_optimum()
+        not each.finite and not clone(candidate).method().fit(data).has_finite_optimum
         for candidate, each in zip(candidates, folds, strict=True)
     ]
     return [False] * len(endless) if all(endless) else endless

@@ -1,21 +1,87 @@
 """One class against the rest: binary calibrators for any number of classes."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from dircal._core.data.chunks import Reader
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import InputScale
-from dircal.calibrators import Fitted, FitWarning, reader_of
+from dircal.calibrators import (
+    AbstractCalibrator,
+    Fit,
+    FitColumns,
+    Notice,
+    fitted_copy,
+    reader_of,
+)
 from dircal.exceptions import DircalWarning
 from dircal.maps import AbstractStep, CalibrationMap, Normalise, OneVsRest, column_steps
-from dircal.selection._base import AbstractMetaCalibrator, check_calibrator, check_members
+from dircal.selection._base import AbstractMetaCalibrator, AbstractMetaMethod, check_members
 from dircal.tables import BOTH, LabelledRows, show
 
-__all__ = ["OneVsRestCalibrator"]
+__all__ = ["OneVsRestCalibrator", "one_vs_rest_map"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneVsRestMethod(AbstractMetaMethod):
+    """One class against the rest as a method."""
+
+    name: ClassVar[str] = "OneVsRestCalibrator"
+
+    @property
+    def fits_parts(self) -> bool:
+        """Whether a fit needs only sums over rows, as the calibrator inside."""
+        return self.inner.fits_parts
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        inside = self.inner.labels_of_columns
+        if self.classes is None or inside is None:
+            return
+        if [*self.classes] != [*inside]:
+            raise ValueError(
+                f"`classes` and those of `calibrator` must not differ; got {self.classes!r} and "
+                f"{inside!r}. Leave out those of `calibrator`."
+            )
+
+    def default_grid(self, n_classes: int) -> list[dict[str, Any]] | None:
+        """Return the settings that a search tries for the calibrator inside, of two classes."""
+        del n_classes
+        return super().default_grid(2)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the maps of all classes."""
+        members = []
+        for alone in rows.against_rest(self._reader(rows), self.input_scale):
+            members.append(fitted_copy(self.template, alone))
+            # It would keep a copy of all scores.
+            members[-1].fit_.drop_rows()
+        columns = FitColumns.of(rows)
+        return Fit(
+            columns,
+            one_vs_rest_map(members, columns),
+            members=tuple(members),
+            notices=_notices(members, columns),
+        )
+
+    def _reader(self, rows: LabelledRows) -> Reader:
+        """How rows become columns in the order of the classes, -inf where one is masked."""
+        if self.input_scale == "logit":
+            steps = column_steps(rows.column_classes, rows.shape[1], "logit")
+            return CalibrationMap(rows.shape[1], steps).arrange
+        return reader_of(rows, self.input_scale, _score_steps(self.input_scale))
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless there is a binary member for each class."""
+        check_members(self, fit)
+        if len(fit.members) != len(fit.columns.classes):
+            raise ValueError("it needs a calibrator for each class")
+        for member in fit.members:
+            if not np.array_equal(member.classes_, BOTH) or member.n_features_in_ != 2:
+                raise ValueError("`calibrators_` need the classes 0 and 1, in two columns")
 
 
 class OneVsRestCalibrator(AbstractMetaCalibrator):
@@ -84,80 +150,44 @@ class OneVsRestCalibrator(AbstractMetaCalibrator):
     np.float64(1.0)
     """
 
-    calibrators_: list[Any]
+    method_class: ClassVar = OneVsRestMethod
 
     def __init__(self, calibrator: Any, *, classes: Iterable[Any] | None = None) -> None:
         self.calibrator = calibrator
         self.classes = classes
 
     @property
-    def _labels_of_columns(self) -> Iterable[Any] | None:
-        inside = check_calibrator(self.calibrator)._labels_of_columns
-        return inside if self.classes is None else self.classes
-
-    @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The maps of all classes, divided by their sum."""
-        members = tuple(member.map_ for member in self.calibrators_)
-        scale = members[0].input_scale
-        columns = column_steps(self.column_classes_, self.n_features_in_, scale)
-        steps = (*columns, *_score_steps(scale), OneVsRest(members, scale))
-        return CalibrationMap(self.n_features_in_, steps)
-
-    def _check_options(self) -> None:
-        check_calibrator(self.calibrator)._check_parameters()
-        inside = self.calibrator._labels_of_columns
-        if self.classes is None or inside is None:
-            return
-        if [*self.classes] != [*inside]:
-            raise ValueError(
-                f"`classes` and those of `calibrator` must not differ; got {self.classes!r} and "
-                f"{inside!r}. Leave out those of `calibrator`."
-            )
-
-    @property
-    def _fits_parts(self) -> bool:
-        return check_calibrator(self.calibrator)._fits_parts
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        calibrators: list[Any] = []
-        for alone in data.against_rest(self._reader(data), self.input_scale):
-            calibrators.append(clone(self.calibrator)._fit_checked(alone))
-            # They would keep a copy of all scores.
-            calibrators[-1]._let_go_of_rows()
-        return Fitted(None, {"calibrators_": calibrators})
-
-    def _reader(self, data: LabelledRows) -> Reader:
-        """How rows become columns in the order of the classes, -inf where one is masked."""
-        if self.input_scale == "logit":
-            steps = column_steps(data.column_classes, data.shape[1], "logit")
-            return CalibrationMap(data.shape[1], steps).arrange
-        return reader_of(data, self.input_scale, _score_steps(self.input_scale))
-
-    def _check_fitted(self) -> None:
-        check_members(self)
-        if len(self.calibrators_) != len(self.classes_):
-            raise ValueError("it needs a calibrator for each class")
-        for member in self.calibrators_:
-            if not np.array_equal(member.classes_, BOTH) or member.n_features_in_ != 2:
-                raise ValueError("`calibrators_` need the classes 0 and 1, in two columns")
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        """One of each kind for all classes, in the words of the first that has it."""
-        by_kind: dict[type[DircalWarning], list[tuple[int, str]]] = {}
-        for j, one in enumerate(self.calibrators_):
-            for message, kind in one._fit_warnings():
-                by_kind.setdefault(kind, []).append((j, message))
-        warnings = []
-        for kind, found in by_kind.items():
-            which = self.classes_[sorted({j for j, _ in found})]
-            words = (
-                f"{found[0][1]} (One class against the rest; it concerns {len(which)} of "
-                f"{len(self.classes_)} classes: {show(which)}.)"
-            )
-            warnings.append((words, kind))
-        return warnings
+    def calibrators_(self) -> list[Any]:
+        """The fitted members."""
+        return list(self.fit_.members)
 
 
 def _score_steps(scale: InputScale) -> tuple[AbstractStep, ...]:
     return () if scale == "logit" else (Normalise(ROUNDING),)
+
+
+def one_vs_rest_map(members: Sequence[AbstractCalibrator], columns: FitColumns) -> CalibrationMap:
+    """Return the maps of all classes, divided by their sum."""
+    maps = tuple(member.map_ for member in members)
+    scale = maps[0].input_scale
+    first = column_steps(columns.column_classes, columns.n_features, scale)
+    return CalibrationMap(
+        columns.n_features, (*first, *_score_steps(scale), OneVsRest(maps, scale))
+    )
+
+
+def _notices(members: Sequence[AbstractCalibrator], columns: FitColumns) -> tuple[Notice, ...]:
+    """Return one notice of each kind for all classes, in the words of the first that has it."""
+    by_kind: dict[type[DircalWarning], list[tuple[int, str]]] = {}
+    for j, one in enumerate(members):
+        for message, kind in one.fit_.notices:
+            by_kind.setdefault(kind, []).append((j, message))
+    notices = []
+    for kind, found in by_kind.items():
+        which = columns.classes[sorted({j for j, _ in found})]
+        words = (
+            f"{found[0][1]} (One class against the rest; it concerns {len(which)} of "
+            f"{len(columns.classes)} classes: {show(which)}.)"
+        )
+        notices.append((words, kind))
+    return tuple(notices)

@@ -1,68 +1,52 @@
-"""What calibrators share that are another fitted calibrator and something after it."""
+"""Base class for calibrators that extend a fitted calibrator."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
 from sklearn.utils import Tags, get_tags
 
-from dircal._typing import InputScale, LabelArray
-from dircal.calibrators import AbstractCalibrator, FitWarning
+from dircal.calibrators import AbstractCalibrator, Fit
 from dircal.explain import Explanation
 from dircal.maps import AbstractStep, CalibrationMap, LogProbability, Scale, Softmax, mean_of_maps
-from dircal.selection import check_calibrator
+from dircal.selection import (
+    AbstractMetaCalibrator,
+    AbstractMetaMethod,
+    check_calibrator,
+    check_same_columns,
+)
 from dircal.tables import Arguments
 
 __all__ = [
     "AbstractAdapted",
+    "AbstractAdaptedMethod",
     "chain",
     "check_fitted_calibrator",
     "sentences_alone",
-    "take_columns",
     "weighted_mean",
 ]
 
 
-class AbstractAdapted(AbstractCalibrator):
-    """A fitted calibrator, and what was learned after it; it reads what that one reads."""
-
-    calibrator: Any
-    calibrator_: AbstractCalibrator
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AbstractAdaptedMethod(AbstractMetaMethod):
+    """A method that extends the fit of another one, and reads what that one reads."""
 
     @property
-    def input_scale(self) -> InputScale:  # type: ignore[override]
-        """Scale that the calibrator inside reads."""
-        scale: InputScale = check_calibrator(self.calibrator).input_scale
-        return scale
+    def arguments(self) -> Arguments:
+        """Rules for reading `X` and `y`, of the calibrator inside."""
+        return self.inner.arguments
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless the calibrator inside reads the same columns."""
+        check_same_columns(fit.members[:1], fit, "`calibrator_` has")
+
+
+class AbstractAdapted(AbstractMetaCalibrator):
+    """A fitted calibrator, and what was learned after it."""
 
     @property
-    def _labels_of_columns(self) -> Iterable[Any] | None:
-        inside = check_calibrator(self.calibrator)._labels_of_columns
-        return inside if self.classes is None else self.classes
-
-    @property
-    def _arguments(self) -> Arguments:  # type: ignore[override]
-        return check_calibrator(self.calibrator)._arguments
-
-    @property
-    @abstractmethod
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The fitted map, and what follows it."""
-
-    def _check_options(self) -> None:
-        check_calibrator(self.calibrator)._check_parameters()
-
-    def _members(self) -> Sequence[AbstractCalibrator]:
-        return (self.calibrator_,)
-
-    def _fit_warnings(self) -> list[FitWarning]:
-        return self.calibrator_._fit_warnings()
-
-    def _check_fitted(self) -> None:
-        for name in ("classes_", "column_classes_", "n_features_in_"):
-            if not np.array_equal(getattr(self.calibrator_, name), getattr(self, name)):
-                raise ValueError(f"`calibrator_` has another `{name}`")
+    def calibrator_(self) -> AbstractCalibrator:
+        """The fitted calibrator inside."""
+        return self.fit_.members[0]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -80,16 +64,6 @@ def check_fitted_calibrator(value: object, argument: str = "calibrator") -> Abst
             "Fit it on rows with labels first."
         )
     return calibrator
-
-
-def take_columns(target: AbstractCalibrator, fitted: AbstractCalibrator) -> None:
-    """Let one calibrator read the columns of another."""
-    target.classes_ = fitted.classes_
-    target.column_classes_ = fitted.column_classes_
-    target.n_features_in_ = fitted.n_features_in_
-    names: LabelArray | None = getattr(fitted, "feature_names_in_", None)
-    if names is not None:
-        target.feature_names_in_ = names
 
 
 def chain(first: CalibrationMap, *steps: AbstractStep) -> CalibrationMap:

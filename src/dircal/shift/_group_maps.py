@@ -9,7 +9,7 @@ from dircal._core.bayes.models import OCCAM_WINDOW, joint_log_evidence
 from dircal._core.data.simplex import TINY
 from dircal._core.shift.random_effects import GroupEffects, fit_random_effects
 from dircal._typing import FloatArray, InputScale, IntArray
-from dircal.calibrators import AbstractCalibrator, TemperatureScaling
+from dircal.calibrators import Fit, TemperatureScaling
 from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
@@ -32,14 +32,13 @@ class GroupMaps:
 
 
 def fit_group_maps(
-    common: AbstractCalibrator, data: ArrayRows, codes: IntArray, input_scale: InputScale
+    common: Fit, data: ArrayRows, codes: IntArray, input_scale: InputScale
 ) -> GroupMaps:
     """Of groups 0, 1, … in ``codes`` (n,), each of which has rows."""
     order = np.argsort(codes, kind="stable")
     rows = data.take(order)
     starts = np.searchsorted(codes[order], np.arange(int(codes.max()) + 1)).tolist()
-    temperature = TemperatureScaling(input_scale=input_scale)._fit_checked(data)
-    temperature._let_go_of_rows()
+    temperature = TemperatureScaling(input_scale=input_scale).method().fit(data)
     # A common map that bends or mixes may have lost what some groups would need.
     bases = [common, temperature]
     found = [_effects(base, rows, starts) for base in bases]
@@ -47,7 +46,7 @@ def fit_group_maps(
     maps = []
     for i, (first, end) in enumerate(zip(starts, ends, strict=True)):
         candidates = [
-            (_moved(base.map_, effects.weights[i]), float(effects.log_evidence[i]))
+            (_moved(base.map, effects.weights[i]), float(effects.log_evidence[i]))
             for base, effects in zip(bases, found, strict=True)
         ]
         own = rows.take(np.arange(first, end))
@@ -60,8 +59,8 @@ def fit_group_maps(
     )
 
 
-def _effects(base: AbstractCalibrator, rows: ArrayRows, starts: Sequence[int]) -> GroupEffects:
-    scores = np.log(np.maximum(base._predict_checked(rows), TINY)).T
+def _effects(base: Fit, rows: ArrayRows, starts: Sequence[int]) -> GroupEffects:
+    scores = np.log(np.maximum(base.predict(rows), TINY)).T
     scores = np.ascontiguousarray(scores - scores.mean(axis=0))
     weight = np.ones(len(rows.labels)) if rows.sample_weight is None else rows.sample_weight
     targets = None if rows.targets is None else rows.targets.T
@@ -79,11 +78,10 @@ def _fresh(own: ArrayRows, input_scale: InputScale) -> list[tuple[CalibrationMap
     n_rows = len(own.labels) if own.sample_weight is None else float(own.sample_weight.sum())
     if n_rows < _ROWS_OF_A_FRESH_MAP:
         return []
-    fresh = AutoCalibrator(input_scale=input_scale)._fit_checked(own)
-    fresh._let_go_of_rows()
-    table = fresh.table_
+    fresh = AutoCalibrator(input_scale=input_scale).method().fit(own)
+    table = fresh.details.table
     log_evidence = joint_log_evidence(table["calibrator"], table["log_evidence"])
-    return [(fresh.map_, float(np.logaddexp.reduce(log_evidence)))]
+    return [(fresh.map, float(np.logaddexp.reduce(log_evidence)))]
 
 
 def _average(candidates: list[tuple[CalibrationMap, float]]) -> CalibrationMap:

@@ -1,19 +1,18 @@
 """Leagues, sites, prompts, subjects: one map for each, which knows of the others."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray, LabelArray
-from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.calibrators import AbstractCalibrator, Fit, fit_arrays, fitted_copy, with_fit
 from dircal.maps import CalibrationMap
-from dircal.shift._base import AbstractAdapted, take_columns
+from dircal.shift._base import AbstractAdapted, AbstractAdaptedMethod
 from dircal.shift._group_maps import fit_group_maps
 from dircal.tables import (
-    ArrayRows,
     LabelledRows,
     ScoreTable,
     find_key,
@@ -26,6 +25,56 @@ from dircal.tables import (
 )
 
 __all__ = ["GroupedCalibrator"]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupDetails:
+    """The groups, sorted, the map of each, and how much they differ."""
+
+    groups: LabelArray = field(default_factory=lambda: np.array([]))
+    group_maps: list[CalibrationMap] = field(default_factory=list)
+    precisions: dict[str, float] = field(default_factory=dict)
+    effective_parameters: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupedMethod(AbstractAdaptedMethod):
+    """A common map and one for each group as a method; ``groups`` are those of the rows."""
+
+    groups: Sequence[Any] | None = None
+
+    name: ClassVar[str] = "GroupedCalibrator"
+    details: ClassVar[type] = GroupDetails
+
+    def with_groups(self, groups: Sequence[Any] | None) -> Self:
+        """Return the same method for rows of these groups."""
+        return replace(self, groups=groups)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Find the common map of these rows, and one for each group."""
+        data = rows.in_memory
+        common = fitted_copy(self.template, data)
+        if self.groups is None:
+            return Fit.of_member(common, details=GroupDetails())
+        names, codes = unique_keys(self.groups)
+        if data.sample_weight is not None:
+            kept = np.flatnonzero(data.sample_weight)
+            data = data.take(kept)
+            present, codes = np.unique(codes[kept], return_inverse=True)
+            names = names[present]
+        found = fit_group_maps(common.fit_, data, codes, self.input_scale)
+        details = GroupDetails(names, found.maps, found.precisions, found.effective_parameters)
+        return Fit.of_member(common, details=details)
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless every group has a map of the same columns."""
+        super().check_fit(fit)
+        if len(fit.details.groups) != len(fit.details.group_maps):
+            raise ValueError("it needs a map for each group")
+        wanted = fit.map.n_columns, fit.map.n_classes
+        for one in fit.details.group_maps:
+            if (one.n_columns, one.n_classes) != wanted:
+                raise ValueError("`group_maps_` must read the columns of the common map")
 
 
 class GroupedCalibrator(AbstractAdapted):
@@ -104,7 +153,8 @@ class GroupedCalibrator(AbstractAdapted):
     group_maps_: list[CalibrationMap]
     precisions_: dict[str, float]
     effective_parameters_: dict[str, float]
-    _map: CalibrationMap
+
+    method_class: ClassVar = GroupedMethod
 
     def __init__(self, calibrator: Any, *, classes: Iterable[Any] | None = None) -> None:
         self.calibrator = calibrator
@@ -142,51 +192,10 @@ class GroupedCalibrator(AbstractAdapted):
             The fitted calibrator.
         """
         scores, of_rows = groups_of_fit(X, groups)
-        self._groups_of_fit: list[Any] | None = of_rows
-        try:
-            return super().fit(scores, y, sample_weight, counts=counts)
-        finally:
-            del self._groups_of_fit
-
-    def _fit_groups(self, data: ArrayRows, groups: list[Any]) -> Self:
-        """Fit on rows that have passed the door, and the group of each, without a warning."""
-        self._groups_of_fit = groups
-        try:
-            return self._fit_checked(data)
-        finally:
-            del self._groups_of_fit
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        data = data.in_memory
-        common = clone(self.calibrator)._fit_checked(data)
-        known: list[Any] | None = getattr(self, "_groups_of_fit", None)
-        names: LabelArray = np.array([])
-        found = None
-        if known is not None:
-            names, codes = unique_keys(known)
-            used = data
-            if data.sample_weight is not None:
-                kept = np.flatnonzero(data.sample_weight)
-                used = data.take(kept)
-                present, codes = np.unique(codes[kept], return_inverse=True)
-                names = names[present]
-            found = fit_group_maps(common, used, codes, self.input_scale)
-        return Fitted(
-            None,
-            {
-                "calibrator_": common,
-                "groups_": names,
-                "group_maps_": [] if found is None else found.maps,
-                "precisions_": {} if found is None else found.precisions,
-                "effective_parameters_": {} if found is None else found.effective_parameters,
-                "_map": common.map_,
-            },
+        fit_arrays(
+            self, self.method().with_groups(of_rows), scores, y, sample_weight, counts=counts
         )
-
-    @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The map of rows whose group is not known."""
-        return self._map
+        return self
 
     def predict_proba(self, X: ArrayLike, *, groups: ArrayLike | str | None = None) -> FloatArray:
         """Calibrated probabilities, by the map of the group of each row.
@@ -214,9 +223,9 @@ class GroupedCalibrator(AbstractAdapted):
         if groups is None:
             return self._predict_proba(X)
         scores, of_rows = split_groups(X, groups, key_type(self.groups_.tolist()))
-        inputs, column_classes = self._check_scores(scores)
-        proba = self._map_of(column_classes)(inputs)
-        order = self._order_of(column_classes)
+        inputs, column_classes = self.fit_.check_scores(scores)
+        proba = self.fit_.map_of(column_classes)(inputs)
+        order = self.fit_.columns.order_in(column_classes)
         codes = known_groups(of_rows, self.groups_)
         for code in np.unique(codes[codes >= 0]).tolist():
             rows = codes == code
@@ -255,36 +264,29 @@ class GroupedCalibrator(AbstractAdapted):
             Without groups: its map is that of the group.
         """
         check_is_fitted(self)
-        found = self._map
+        found = self.map_
         if group is not None:
             known = self.groups_.tolist()
             found = self.group_maps_[find_key("group", group, known, "the map of new groups")]
-        return self._without_groups(self.calibrator_, found)
+        return self.without_groups(self.calibrator_, found)
 
-    def _without_groups(
+    def without_groups(
         self, common: AbstractCalibrator, found: CalibrationMap
     ) -> "GroupedCalibrator":
-        """A fitted copy with one map for all rows, around a fitted calibrator."""
-        alone: GroupedCalibrator = clone(self)
-        take_columns(alone, common)
-        alone.calibrator_ = common
-        alone.groups_, alone.group_maps_ = np.array([]), []
-        alone.precisions_, alone.effective_parameters_ = {}, {}
-        alone._map = found
-        return alone
+        """Return a fitted copy with one map for all rows.
 
-    def _order_of(self, column_classes: LabelArray) -> list[int]:
-        """Where the columns of the fit stand in these."""
-        if column_classes is self.column_classes_:
-            return list(range(len(column_classes)))
-        places = np.argsort(column_classes)
-        return [int(i) for i in places[np.searchsorted(self.classes_, self.column_classes_)]]
+        Parameters
+        ----------
+        common : calibrator
+            The fitted calibrator inside.
+        found : CalibrationMap
+            The map.
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        if len(self.groups_) != len(self.group_maps_):
-            raise ValueError("it needs a map for each group")
-        wanted = self._map.n_columns, self._map.n_classes
-        for one in self.group_maps_:
-            if (one.n_columns, one.n_classes) != wanted:
-                raise ValueError("`group_maps_` must read the columns of the common map")
+        Returns
+        -------
+        calibrator : GroupedCalibrator
+            A copy that contains both, and no groups.
+        """
+        fit = Fit.of_member(common, details=GroupDetails())
+        copy: GroupedCalibrator = with_fit(self, replace(fit, map=found))
+        return copy

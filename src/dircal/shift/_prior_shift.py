@@ -1,22 +1,23 @@
 """New class frequencies: given, or found in rows without labels."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.calibrators import AbstractCalibrator, Fit, fitted_copy
 from dircal.explain import Explanation, FitRecord
 from dircal.maps import CalibrationMap, Diagonal
 from dircal.shift._base import (
     AbstractAdapted,
+    AbstractAdaptedMethod,
     chain,
     check_fitted_calibrator,
     sentences_alone,
-    take_columns,
 )
 from dircal.shift._label_shift import (
     ConfidenceTable,
@@ -26,7 +27,57 @@ from dircal.shift._label_shift import (
 )
 from dircal.tables import ArrayRows, LabelledRows, check_fit_arrays, check_number
 
-__all__ = ["PriorShift"]
+__all__ = ["PriorShift", "prior_shift_map"]
+
+
+@dataclass(frozen=True, eq=False)
+class PriorShiftDetails:
+    """Frequencies before and after, the estimate, and statistics of the old rows."""
+
+    old_priors: FloatArray
+    priors: FloatArray
+    shift: LabelShift | None
+    n_old: float | None
+    table: ConfidenceTable | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PriorShiftMethod(AbstractAdaptedMethod):
+    """A calibrator for other class frequencies as a method."""
+
+    priors: Mapping[Any, float] | ArrayLike | None
+    old_priors: Mapping[Any, float] | ArrayLike | None
+    level: float
+
+    name: ClassVar[str] = "PriorShift"
+    details: ClassVar[type] = PriorShiftDetails
+
+    def check(self) -> None:
+        """Raise a ValueError about the first invalid parameter."""
+        super().check()
+        check_number("level", self.level, above=0.0, below=1.0)
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Fit the calibrator inside, and keep the frequencies of these rows."""
+        data = rows.in_memory
+        given: dict[str, FloatArray] = {}
+        for name in ("old_priors", "priors"):
+            if getattr(self, name) is not None:
+                given[name] = check_frequencies(name, getattr(self, name), data.classes)
+        fitted = fitted_copy(self.template, data)
+        observed, n_old, table = _label_statistics(fitted, data)
+        old = given.get("old_priors", observed)
+        details = PriorShiftDetails(old, given.get("priors", old), None, n_old, table)
+        return _fit_around(fitted, details)
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless frequencies sum to one."""
+        super().check_fit(fit)
+        k = len(fit.columns.classes)
+        for name in ("old_priors", "priors"):
+            value = getattr(fit.details, name)
+            if value.shape != (k,) or not (value > 0.0).all() or abs(value.sum() - 1.0) > 1e-9:
+                raise ValueError(f"`{name}_` must be {k} positive frequencies that sum to one")
 
 
 class PriorShift(AbstractAdapted):
@@ -123,8 +174,8 @@ class PriorShift(AbstractAdapted):
     old_priors_: FloatArray
     priors_: FloatArray
     shift_: LabelShift | None
-    _n_old: float | None
-    _table: ConfidenceTable | None
+
+    method_class: ClassVar = PriorShiftMethod
 
     def __init__(
         self,
@@ -165,63 +216,13 @@ class PriorShift(AbstractAdapted):
         adapted : PriorShift
             A calibrator like any other, for rows like `X_new`.
         """
-        self._check_parameters()
-        base = self._base()
-        adapted = self._start(base, X_old, y_old)
-        if X_new is not None:
-            proba = base._predict_proba(X_new)
-            adapted.priors_, adapted.shift_ = find_label_shift(
-                proba, adapted.old_priors_, adapted._n_old, adapted._table, self.level
-            )
-        elif self.priors is None:
-            raise ValueError(
-                "`X_new` is None, and so is `priors`: new frequencies are neither given nor to be "
-                "found. Pass rows without labels, or priors={label: frequency, ...}."
-            )
-        if self.priors is not None:
-            adapted.priors_ = check_frequencies("priors", self.priors, base.classes_)
-            # Files hold arrays, but no labels as keys.
-            adapted.priors = adapted.priors_
-        return adapted
-
-    def _base(self) -> AbstractCalibrator:
-        """The fitted calibrator: the one inside, or the one given."""
-        if hasattr(self, "calibrator_"):
-            return self.calibrator_
-        return check_fitted_calibrator(self.calibrator)
-
-    def _start(
-        self, base: AbstractCalibrator, X_old: ArrayLike | None, y_old: ArrayLike | None
-    ) -> Self:
-        """A fitted copy with the old frequencies, and none yet that are new."""
+        self.method()
+        base = self.calibrator_ if "fit_" in vars(self) else self.calibrator
+        base = check_fitted_calibrator(base)
         adapted: Self = clone(self)
-        take_columns(adapted, base)
-        adapted.calibrator_, adapted.shift_ = base, None
-        adapted._n_old, adapted._table = (
-            getattr(self, "_n_old", None),
-            getattr(self, "_table", None),
-        )
-        if (X_old is None) != (y_old is None):
-            which = ("X_old", "y_old") if X_old is None else ("y_old", "X_old")
-            raise ValueError(
-                f"`{which[0]}` is None, but `{which[1]}` is given. Pass old rows and their labels, "
-                "or neither."
-            )
-        old: FloatArray | None = getattr(self, "old_priors_", None)
-        if y_old is not None:
-            data = check_fit_arrays(
-                X_old,
-                y_old,
-                None,
-                classes=base.column_classes_,
-                input_scale=base.map_.input_scale,
-                arguments=base._arguments,
-                order_is_known=True,
-            )
-            old, adapted._n_old, adapted._table = _known_from(base, data)
-        elif old is None and (record := _record_of(base)) is not None:
-            old, adapted._n_old = record.observed, record.n_rows
+        old, n_old, table = self._old_statistics(base, X_old, y_old)
         if self.old_priors is not None:
+            # Files contain arrays, but no labels as keys.
             old = adapted.old_priors = check_frequencies(
                 "old_priors", self.old_priors, base.classes_
             )
@@ -231,41 +232,47 @@ class PriorShift(AbstractAdapted):
                 "frequencies of the labels it was fitted on. Pass old_priors={label: frequency, "
                 "...}, or `X_old` and `y_old`."
             )
-        adapted.old_priors_ = adapted.priors_ = old
+        new, shift = old, None
+        if X_new is not None:
+            inputs, columns = base.fit_.check_scores(X_new)
+            proba = base.fit_.map_of(columns)(inputs)
+            new, shift = find_label_shift(proba, old, n_old, table, self.level)
+        elif self.priors is None:
+            raise ValueError(
+                "`X_new` is None, and so is `priors`: new frequencies are neither given nor to be "
+                "found. Pass rows without labels, or priors={label: frequency, ...}."
+            )
+        if self.priors is not None:
+            new = adapted.priors = check_frequencies("priors", self.priors, base.classes_)
+        adapted.fit_ = _fit_around(base, PriorShiftDetails(old, new, shift, n_old, table))
         return adapted
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_number("level", self.level, above=0.0, below=1.0)
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        data = data.in_memory
-        given: dict[str, FloatArray] = {}
-        for name in ("old_priors", "priors"):
-            if getattr(self, name) is not None:
-                given[name] = check_frequencies(name, getattr(self, name), data.classes)
-        fitted = clone(self.calibrator)._fit_checked(data)
-        observed, n_old, table = _known_from(fitted, data)
-        old = given.get("old_priors", observed)
-        return Fitted(
-            None,
-            {
-                "calibrator_": fitted,
-                "old_priors_": old,
-                "priors_": given.get("priors", old),
-                "shift_": None,
-                "_n_old": n_old,
-                "_table": table,
-            },
-        )
-
-    @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The map of the calibrator inside, with one more affine step."""
-        if np.array_equal(self.priors_, self.old_priors_):
-            return self.calibrator_.map_
-        moved = np.log(self.priors_) - np.log(self.old_priors_)
-        return chain(self.calibrator_.map_, Diagonal(np.ones(len(moved)), moved))
+    def _old_statistics(
+        self, base: AbstractCalibrator, X_old: ArrayLike | None, y_old: ArrayLike | None
+    ) -> tuple[FloatArray | None, float | None, ConfidenceTable | None]:
+        """Return what is known of the rows from before, given or remembered."""
+        if (X_old is None) != (y_old is None):
+            which = ("X_old", "y_old") if X_old is None else ("y_old", "X_old")
+            raise ValueError(
+                f"`{which[0]}` is None, but `{which[1]}` is given. Pass old rows and their labels, "
+                "or neither."
+            )
+        if y_old is not None:
+            data = check_fit_arrays(
+                X_old,
+                y_old,
+                None,
+                classes=base.column_classes_,
+                input_scale=base.map_.input_scale,
+                arguments=base.fit_.columns.arguments,
+                order_is_known=True,
+            )
+            return _label_statistics(base, data)
+        if "fit_" in vars(self):
+            known = self.fit_.details
+            return known.old_priors, known.n_old, known.table
+        record = _record_of(base)
+        return (None, None, None) if record is None else (record.observed, record.n_rows, None)
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """What has happened to the frequencies, in sentences.
@@ -282,7 +289,7 @@ class PriorShift(AbstractAdapted):
         """
         check_is_fitted(self)
         if X is not None:
-            self._check_scores(X)
+            self.fit_.check_scores(X)
         known = (self.classes_, self.old_priors_, self.priors_)
         if np.array_equal(self.priors_, self.old_priors_):
             told = [
@@ -293,16 +300,22 @@ class PriorShift(AbstractAdapted):
             told = (self.shift_ or nothing_asked).sentences(*known)
         return sentences_alone(type(self).__name__, told)
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        k = len(self.classes_)
-        for name in ("old_priors_", "priors_"):
-            value = getattr(self, name)
-            if value.shape != (k,) or not (value > 0.0).all() or abs(value.sum() - 1.0) > 1e-9:
-                raise ValueError(f"`{name}` must be {k} positive frequencies that sum to one")
+
+def _fit_around(base: AbstractCalibrator, details: PriorShiftDetails) -> Fit:
+    """Return the fit of a calibrator inside, with other frequencies."""
+    chain_ = prior_shift_map(base.map_, details.old_priors, details.priors)
+    return replace(Fit.of_member(base, details=details), map=chain_)
 
 
-def _known_from(
+def prior_shift_map(chain_: CalibrationMap, old: FloatArray, new: FloatArray) -> CalibrationMap:
+    """Return a map with one more affine step, from old to new frequencies."""
+    if np.array_equal(old, new):
+        return chain_
+    moved = np.log(new) - np.log(old)
+    return chain(chain_, Diagonal(np.ones(len(moved)), moved))
+
+
+def _label_statistics(
     fitted: AbstractCalibrator, data: ArrayRows
 ) -> tuple[FloatArray, float, ConfidenceTable]:
     """Frequencies of the labels, how many there are, and how sure the calibrator is of them."""
@@ -313,7 +326,7 @@ def _known_from(
     smoothed = counts + 0.5 * (counts == 0.0)
     kept = np.flatnonzero(np.ones(len(data.labels)) if weight is None else weight)
     used = data.take(kept)
-    proba = fitted._predict_checked(used)
+    proba = fitted.fit_.predict(used)
     table = ConfidenceTable.of(proba, used.labels, used.sample_weight)
     return smoothed / smoothed.sum(), float(counts.sum()), table
 
@@ -321,8 +334,9 @@ def _known_from(
 def _record_of(fitted: Any) -> FitRecord | None:
     """What a fit remembers of its rows, here or in the calibrator inside."""
     while fitted is not None:
-        record = getattr(fitted, "_record", None)
-        if isinstance(record, FitRecord):
-            return record if (record.observed > 0.0).all() else None
+        record = fitted.fit_.record
+        if record is not None:
+            known: FitRecord = record.known
+            return known if (known.observed > 0.0).all() else None
         fitted = getattr(fitted, "calibrator_", None)
     return None

@@ -1,26 +1,114 @@
 """The old map, a correction of it, and a new one, by how well each foretold new labels."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dircal._core.bayes.models import MODELS, OCCAM_WINDOW, joint_log_evidence
 from dircal._typing import ArrayLike
-from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.calibrators import AbstractCalibrator, Fit, FitColumns, fitted_copy
 from dircal.explain import Explanation
 from dircal.maps import CalibrationMap
 from dircal.selection import AutoCalibrator
-from dircal.shift._base import AbstractAdapted, sentences_alone, weighted_mean
+from dircal.shift._base import (
+    AbstractAdapted,
+    AbstractAdaptedMethod,
+    sentences_alone,
+    weighted_mean,
+)
 from dircal.tables import LabelledRows
 
-__all__ = ["RecalibratedCalibrator"]
+__all__ = ["RecalibratedCalibrator", "recalibrated_map"]
 
 # Before any new label is seen: the old map is right, or a neighbour of it is, or nothing of it.
 _PRIOR = {"old": 0.45, "corrected": 0.45, "fresh": 0.1}
+
+
+@dataclass(frozen=True)
+class RecalibratedDetails:
+    """Weights of the old map, the corrected one and the one of the new rows alone."""
+
+    weights: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecalibratedMethod(AbstractAdaptedMethod):
+    """The recalibration of a fitted map as a method."""
+
+    name: ClassVar[str] = "RecalibratedCalibrator"
+    details: ClassVar[type] = RecalibratedDetails
+
+    @property
+    def labels_of_columns(self) -> Iterable[Any] | None:
+        """Label of each column as the user gave it, or of the fitted map."""
+        given = super().labels_of_columns
+        fitted: Any = getattr(self.calibrator, "column_classes_", None)
+        return fitted if given is None else given
+
+    def learn(self, rows: LabelledRows) -> Fit:
+        """Weigh the old map, a correction of it and a new map of these rows."""
+        data = rows.in_memory
+        old: AbstractCalibrator = self.template
+        if not hasattr(old, "classes_"):
+            old = fitted_copy(old, data)
+        elif not np.array_equal(old.classes_, data.classes):
+            raise ValueError(
+                f"`classes` must be those that the calibrator was fitted on, {old.classes_!r}; got "
+                f"{data.classes!r}. Fit a new calibrator for other classes."
+            )
+        fresh = fitted_copy(AutoCalibrator(input_scale=self.input_scale), data)
+        # Rows in which all classes but one are masked tell nothing.
+        used = data.undecided() if self.input_scale == "logit" else data
+        calibrated = replace(
+            used,
+            matrix=old.fit_.predict(used),
+            column_classes=data.classes,
+            feature_names=None,
+            n_features=len(data.classes),
+            picked=None,
+        )
+        correction = fitted_copy(AutoCalibrator(), calibrated)
+        correction.fit_.drop_rows()
+        evidence = _evidence_of(correction), _evidence_of(fresh)
+        log_evidence = np.array(
+            [
+                evidence[0]["identity"],
+                _others(evidence[0]),
+                np.logaddexp(
+                    _others(evidence[1]), evidence[1]["identity"] + _log_prior("identity")
+                ),
+            ]
+        )
+        weights = _posterior(log_evidence)
+        members = (old, correction, fresh)
+        return Fit(
+            FitColumns.of(rows),
+            recalibrated_map(members, weights),
+            RecalibratedDetails(weights),
+            members,
+            notices=old.fit_.notices,
+        )
+
+    def check_fit(self, fit: Fit) -> None:
+        """Raise a ValueError unless members and weights belong together."""
+        super().check_fit(fit)
+        weights = [fit.details.weights[name] for name in _PRIOR]
+        if min(weights) < 0.0 or abs(sum(weights) - 1.0) > 1e-9:
+            raise ValueError("`weights_` must be probabilities that sum to one")
+        if not np.array_equal(fit.members[1].classes_, fit.columns.classes):
+            raise ValueError("`correction_` has other classes")
+
+
+def recalibrated_map(
+    members: Sequence[AbstractCalibrator], weights: Mapping[str, float]
+) -> CalibrationMap:
+    """Return the mean of the maps with positive weight, each times its weight."""
+    old, correction, fresh = (member.map_ for member in members)
+    maps = {"old": old, "corrected": old.then(*correction.steps), "fresh": fresh}
+    return weighted_mean([(maps[name], weight) for name, weight in weights.items() if weight > 0.0])
 
 
 class RecalibratedCalibrator(AbstractAdapted):
@@ -88,74 +176,25 @@ class RecalibratedCalibrator(AbstractAdapted):
     0.0
     """
 
-    correction_: AutoCalibrator
-    fresh_: AutoCalibrator
     weights_: dict[str, float]
+
+    method_class: ClassVar = RecalibratedMethod
 
     def __init__(self, calibrator: Any, *, classes: Iterable[Any] | None = None) -> None:
         self.calibrator = calibrator
         self.classes = classes
 
     @property
-    def _labels_of_columns(self) -> Iterable[Any] | None:
-        given = super()._labels_of_columns
-        fitted: Any = getattr(self.calibrator, "column_classes_", None)
-        return fitted if given is None else given
-
-    def _fit(self, data: LabelledRows) -> Fitted:
-        data = data.in_memory
-        old: AbstractCalibrator = self.calibrator
-        if not hasattr(old, "classes_"):
-            old = clone(old)._fit_checked(data)
-        elif not np.array_equal(old.classes_, data.classes):
-            raise ValueError(
-                f"`classes` must be those that the calibrator was fitted on, {old.classes_!r}; got "
-                f"{data.classes!r}. Fit a new calibrator for other classes."
-            )
-        fresh = AutoCalibrator(input_scale=self.input_scale)._fit_checked(data)
-        # Rows in which all classes but one are masked tell nothing.
-        used = data.undecided() if self.input_scale == "logit" else data
-        calibrated = replace(
-            used,
-            matrix=old._predict_checked(used),
-            column_classes=data.classes,
-            feature_names=None,
-            n_features=len(data.classes),
-            picked=None,
-        )
-        correction = AutoCalibrator()._fit_checked(calibrated)
-        correction._let_go_of_rows()
-        evidence = _evidence_of(correction), _evidence_of(fresh)
-        log_evidence = np.array(
-            [
-                evidence[0]["identity"],
-                _others(evidence[0]),
-                np.logaddexp(
-                    _others(evidence[1]), evidence[1]["identity"] + _log_prior("identity")
-                ),
-            ]
-        )
-        return Fitted(
-            None,
-            {
-                "calibrator_": old,
-                "correction_": correction,
-                "fresh_": fresh,
-                "weights_": _posterior(log_evidence),
-            },
-        )
+    def correction_(self) -> AutoCalibrator:
+        """The correction after the old map."""
+        correction: AutoCalibrator = self.fit_.members[1]
+        return correction
 
     @property
-    def map_(self) -> CalibrationMap:  # type: ignore[override]
-        """The mean of the maps that have a part, each times its weight."""
-        old = self.calibrator_.map_
-        maps = {
-            "old": old,
-            "corrected": old.then(*self.correction_.map_.steps),
-            "fresh": self.fresh_.map_,
-        }
-        parts = [(maps[name], weight) for name, weight in self.weights_.items() if weight > 0.0]
-        return weighted_mean(parts)
+    def fresh_(self) -> AutoCalibrator:
+        """The map of the new rows alone."""
+        fresh: AutoCalibrator = self.fit_.members[2]
+        return fresh
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """How much of the old map is left, in sentences.
@@ -172,7 +211,7 @@ class RecalibratedCalibrator(AbstractAdapted):
         """
         check_is_fitted(self)
         if X is not None:
-            self._check_scores(X)
+            self.fit_.check_scores(X)
         told = [
             f"The old map as it is: {self.weights_['old']:.1%}.",
             f"The old map with a correction ({self.correction_.choice_}): "
@@ -181,17 +220,6 @@ class RecalibratedCalibrator(AbstractAdapted):
             f"{self.weights_['fresh']:.1%}.",
         ]
         return sentences_alone(type(self).__name__, told)
-
-    def _members(self) -> Sequence[AbstractCalibrator]:
-        return (self.calibrator_, self.correction_, self.fresh_)
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        weights = [self.weights_[name] for name in _PRIOR]
-        if min(weights) < 0.0 or abs(sum(weights) - 1.0) > 1e-9:
-            raise ValueError("`weights_` must be probabilities that sum to one")
-        if not np.array_equal(self.correction_.classes_, self.classes_):
-            raise ValueError("`correction_` has other classes")
 
 
 def _evidence_of(auto: AutoCalibrator) -> dict[str, float]:

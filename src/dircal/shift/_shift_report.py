@@ -206,12 +206,12 @@ def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> Labelled
         None,
         classes=fitted.column_classes_,
         input_scale=fitted.map_.input_scale,
-        arguments=fitted._arguments,
+        arguments=fitted.fit_.columns.arguments,
         order_is_known=True,
     )
     if data.targets is not None or data.sample_weight is not None:
         reject_soft_labels("y")
-    return LabelledProba(fitted._predict_checked(data), data.labels.astype(np.intp))
+    return LabelledProba(fitted.fit_.predict(data), data.labels.astype(np.intp))
 
 
 def _kind(pvalues: dict[str, float], surest_move: float, level: float) -> Kind:
