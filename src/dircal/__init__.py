@@ -36,6 +36,7 @@ else:
         "Report": "report",
         "ScoreTable": "tables",
         "load": "io",
+        "load_map": "io",
         "save": "io",
         "scan": "tables",
     }

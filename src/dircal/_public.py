@@ -19,7 +19,7 @@ from dircal._version import __version__
 from dircal.calibrators import *  # noqa: F403
 from dircal.explain import Explanation
 from dircal.inference import *  # noqa: F403
-from dircal.io import load, save
+from dircal.io import load, load_map, save
 from dircal.maps import (
     CanonicalParameters,
     GenerativeParameters,
@@ -43,6 +43,7 @@ __all__ = [
     "export",
     "llm",
     "load",
+    "load_map",
     "metrics",
     "plots",
     "save",

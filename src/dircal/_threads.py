@@ -7,8 +7,6 @@ from functools import cache
 from threading import RLock, get_ident
 from typing import Any
 
-import threadpoolctl
-
 from dircal._core.data.chunks import row_slices
 
 __all__ = ["limited_blas"]
@@ -19,7 +17,9 @@ _ONE_THREAD_WORK = 2e8
 
 
 @cache
-def _threadpools() -> threadpoolctl.ThreadpoolController:
+def _threadpools() -> Any:
+    import threadpoolctl
+
     # Looking for the loaded libraries takes longer than a small fit, so it is done once.
     return threadpoolctl.ThreadpoolController()
 
@@ -31,6 +31,8 @@ def _in_control() -> Iterator[None]:
     From version 3.8 on threadpoolctl listens to the first thread that changes a limit, and does
     nothing for others without a word. Ours take turns behind a lock.
     """
+    import threadpoolctl
+
     release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda force: 0)
     release(force=True)
     yield

@@ -72,7 +72,8 @@ class AbstractLinearMapMethod(AbstractSolverMethod):
         """Raise a ValueError unless map and record belong together."""
         if not isinstance(fit.map.steps[-1], Softmax):
             raise ValueError("`map_` must end in a softmax")
-        assert fit.record is not None
+        if fit.record is None:
+            raise ValueError("the fit needs a record of its rows")
         if fit.record.known.comparison.additional_parameters > _n_entries(fit.map):
             raise ValueError("the record of the fit has more parameters than the map")
 

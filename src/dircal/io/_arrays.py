@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal.io._format_error import FormatError, Place
-from dircal.io._objects import OBJECTS, kind_of
-from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 
@@ -73,6 +71,9 @@ def _as_storable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _objects_to_json(array: npt.NDArray[Any], place: Place) -> Json:
+    from dircal.io._objects import OBJECTS, kind_of
+    from dircal.tables import as_plain, plain_labels_advice
+
     values = [as_plain(value) for value in array.ravel()]
     name = kind_of(values)
     if name is not None:
@@ -149,6 +150,8 @@ def _from_lists(
 
 
 def _from_objects(flat: list[Any], of: Any, place: Place) -> npt.NDArray[Any]:
+    from dircal.io._objects import OBJECTS
+
     if not isinstance(of, str) or of not in OBJECTS:
         raise FormatError(place, f"an array cannot hold objects of kind {of!r:.60}")
     _checked(flat, (OBJECTS[of].json_type,), None, place)

@@ -1,7 +1,6 @@
 """Saving and loading: one text file, with a version, that never runs anything."""
 
 import os
-from pathlib import Path
 from typing import Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
@@ -11,23 +10,16 @@ from dircal._files import write_whole
 from dircal._version import __version__
 from dircal.io._arrays import MemoryBudget
 from dircal.io._format_error import FormatError
+from dircal.io._map_file import FORMAT, VERSION, read_document, read_file
 from dircal.io._read import Reader
 from dircal.io._registry import estimators_by_name
-from dircal.io._text import from_text, to_text
+from dircal.io._text import to_text
 from dircal.io._version_1 import upgrade
 from dircal.io._write import value_to_json
+from dircal.selection import CalibratedClassifier
 from dircal.tables import check_option
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
-
-_FORMAT = "dircal"
-# The version changes when a value is written in another form than before. A value that no file
-# could contain before, such as a date, may get its own form: older code rejects it by name.
-# Files of all earlier versions are read forever: a change adds a module like `_version_1`, which
-# brings their JSON into the next form, and golden files to the tests.
-_VERSION = 3
-# A map of 4000 classes takes a sixth of this.
-_LARGEST_FILE = 2**30
 
 
 def save(
@@ -56,8 +48,8 @@ def save(
 
     Notes
     -----
-    The file is JSON and can be read by people: the class, its parameters, its fitted attributes,
-    and among these the map, step by step. Numbers are exact to the last bit. Arrays of more than
+    The file is JSON and can be read by people: the class, its parameters and its fit, with
+    the map step by step. Numbers are exact to the last bit. Arrays of more than
     400 numbers are written as base64 of their bytes, in the order of small computers
     (little-endian).
 
@@ -67,8 +59,7 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> import dircal
+    >>>     >>> import dircal
     >>> calibrator = dircal.TemperatureScaling().fit(
     ...     [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8]], ["no", "yes", "no", "yes"]
     ... )
@@ -116,6 +107,13 @@ def to_bytes(calibrator: Any, *, uncertainty: Literal["none", "posterior"] = "no
     check_option("uncertainty", uncertainty, ("none", "posterior"))
     left_out = (ExactPosterior, LowRankPosterior) if uncertainty == "none" else ()
     name, known = type(calibrator).__name__, estimators_by_name()
+    if isinstance(calibrator, CalibratedClassifier):
+        raise ValueError(
+            "`calibrator` cannot be saved: a CalibratedClassifier contains classifiers, which have "
+            "formats of their own. Save the maps with dircal.save(model.calibrators_[i], ...) and "
+            "the classifiers with what belongs to them; together they are "
+            "calibrator.predict_proba(classifier.predict_proba(X))."
+        )
     if known.get(name) is not type(calibrator):
         what = f"the class {calibrator.__name__}" if isinstance(calibrator, type) else name
         raise ValueError(
@@ -126,19 +124,13 @@ def to_bytes(calibrator: Any, *, uncertainty: Literal["none", "posterior"] = "no
     try:
         node = value_to_json(calibrator, name, left_out)
     except FormatError as error:
-        raise ValueError(_why_not(calibrator, error)) from None
-    head = {"format": _FORMAT, "version": _VERSION, "written_by": f"dircal {__version__}"}
+        raise ValueError(_why_not(error)) from None
+    head = {"format": FORMAT, "version": VERSION, "written_by": f"dircal {__version__}"}
     return to_text(head | {"object": node}).encode()
 
 
-def _why_not(calibrator: Any, error: FormatError) -> str:
+def _why_not(error: FormatError) -> str:
     message = f"`calibrator` cannot be saved: {error}. "
-    if hasattr(calibrator, "estimators_"):
-        return message + (
-            "Classifiers have formats of their own. Save the maps with "
-            "dircal.save(model.calibrators_[i], ...) and the classifiers with what belongs to "
-            "them; together they are calibrator.predict_proba(classifier.predict_proba(X))."
-        )
     if error.advice:
         return message + error.advice
     return message + (
@@ -174,27 +166,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> import dircal
+    >>>     >>> import dircal
     >>> identity = dircal.IdentityCalibrator().fit([[0.2, 0.8], [0.7, 0.3]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     dircal.save(identity, Path(folder) / "map.json")
     ...     dircal.load(Path(folder) / "map.json").predict([[0.25, 0.75]])
     array(['yes'], dtype='<U3')
     """
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        # One byte more, so that a pipe without an end is noticed.
-        content = file.read(_LARGEST_FILE + 1) if size <= _LARGEST_FILE else b""
-    try:
-        if size > _LARGEST_FILE or len(content) > _LARGEST_FILE:
-            raise FormatError("", "it is larger than 1 GiB")
-        return from_bytes(content)
-    except FormatError as error:
-        raise ValueError(
-            f"`path` {str(path)!r} is no calibrator that dircal {__version__} can load: "
-            f"{error}. Pass a file that dircal.save has written."
-        ) from None
+    return read_file(path, from_bytes)
 
 
 def from_bytes(content: bytes) -> Any:
@@ -229,31 +208,15 @@ def from_bytes(content: bytes) -> Any:
     >>> from_bytes(content).predict([[0.25, 0.75]])
     array(['yes'], dtype='<U3')
     """
-    if not content.strip():
-        raise FormatError("", "it is empty")
-    if not content.lstrip().startswith(b"{"):
-        raise FormatError("", "it is not JSON that begins with a brace")
-    document = from_text(content)
-    version = document.get("version")
-    if document.get("format") != _FORMAT or type(version) is not int:
-        raise FormatError("", 'it does not say "format": "dircal" and a "version"')
-    if not 1 <= version <= _VERSION:
-        newer = f"format version {version}, and this dircal knows versions up to {_VERSION}"
-        raise FormatError("", f"it has {newer}; install a newer dircal")
-    strangers = set(document) - {"format", "version", "written_by", "object"}
-    if strangers:
-        raise FormatError("", f"it has {min(strangers)!r:.60}, which this version does not know")
-    return _from_object(document.get("object"), version)
-
-
-def _from_object(node: Any, version: int) -> Any:
+    document = read_document(content)
+    node, version = document.get("object"), document["version"]
     kind = node.get("type") if isinstance(node, dict) else node
     if not isinstance(kind, str) or kind not in estimators_by_name():
         raise FormatError("object", f"has the type {kind!r:.60}, which this version does not know")
     budget = MemoryBudget()
     if version == 1:
         node = upgrade(node, budget)
-    calibrator = Reader(budget).read(node, "object")
-    if not hasattr(calibrator, "classes_"):
+    calibrator = Reader(budget, version).read(node, "object")
+    if "fit_" not in vars(calibrator):
         raise FormatError("object", "is not fitted")
     return calibrator

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dircal.io._format_error import FormatError, Place
-from dircal.io._registry import field_types
+from dircal.io._types import field_types
 
 __all__ = ["SHAPES", "check_shapes"]
 

@@ -1,24 +1,48 @@
 """Whether a value is of an annotated type, strictly: nothing is converted."""
 
+import inspect
 import math
 import numbers
 import sys
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from dircal._core.data.simplex import LARGEST
 from dircal.io._format_error import FormatError, Place
-from dircal.io._registry import field_types
 from dircal.maps import AbstractStep
-from dircal.tables import LARGEST
 
-__all__ = ["check_fields", "check_type"]
+__all__ = ["Types", "check_fields", "check_type", "field_types", "remembered", "required_fields"]
 
 _LARGEST = sys.float_info.max
+
+Types = Mapping[str, Any]
+"""Annotations by the name of what they speak of."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def remembered(function: _Function) -> _Function:
+    """Cache the results of a function, with its signature kept."""
+    return cast(_Function, cache(function))
+
+
+@remembered
+def field_types(cls: type) -> Types:
+    """Return the annotations of the fields that the constructor of a dataclass takes."""
+    hints = get_type_hints(cls)
+    return {name: hints[name] for name in inspect.signature(cls).parameters}
+
+
+def required_fields(cls: type) -> list[str]:
+    """Return the fields that no older file lacks: those that came later are None there."""
+    parameters = inspect.signature(cls).parameters.items()
+    return [name for name, each in parameters if each.default is not None]
 
 
 def check_type(value: Any, hint: Any, place: Place) -> None:

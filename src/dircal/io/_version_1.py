@@ -15,8 +15,8 @@ from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray
 from dircal.io._arrays import MemoryBudget, array_to_json
 from dircal.io._format_error import FormatError, Place
-from dircal.io._read import Reader
-from dircal.io._registry import estimators_by_name, fitted_types
+from dircal.io._map_file import MapReader
+from dircal.io._registry import estimators_by_name
 from dircal.io._types import check_type
 from dircal.io._write import value_to_json
 
@@ -35,19 +35,17 @@ _NAMES = {
 }
 # Where the parts of an object stand, under their names.
 _CONTENT = ("parameters", "fitted", "fields")
-_LATER = {"row_mean_factor_": 1.0, "history_": ()}
-"""Attributes that came later, and what stands for them in a file that has none."""
 
 
 def upgrade(node: Json, budget: MemoryBudget) -> Json:
     """The same object in version 2."""
-    return _Upgrade(Reader(budget)).convert(node, "object", 0)
+    return _Upgrade(MapReader(budget)).convert(node, "object", 0)
 
 
 class _Upgrade:
     """Walks through nodes, from the outside in."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: MapReader) -> None:
         self.reader = reader
 
     def convert(self, node: Json, place: Place, depth: int) -> Json:
@@ -95,10 +93,6 @@ class _Upgrade:
                 raise FormatError(place, f"cannot be: {error}") from None
             chain = maps.CalibrationMap(old.whole("n_features_in_"), steps)
             state["map_"] = value_to_json(chain, place)
-        known = {_NAMES.get(key, key) for key in state}
-        for name, value in _LATER.items():
-            if name in fitted_types(cls) and name not in known:
-                state[name] = value_to_json(value, place)
         return {**node, "fitted": state}
 
     def _floats(self, node: Json, place: Place) -> FloatArray:

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dircal.calibrators import Fit
 from dircal.io._arrays import array_to_json
-from dircal.io._check import check_estimator, key_of
+from dircal.io._check import check_parameters
 from dircal.io._format_error import FormatError, Place
 from dircal.io._objects import kind_of
 from dircal.io._registry import (
     dataclasses_by_name,
     enums_by_name,
     estimators_by_name,
-    field_types,
-    fitted_types,
-    parameter_types,
 )
 from dircal.io._splitters import SPLITTERS, splitter_parameters
+from dircal.io._types import field_types
 from dircal.tables import as_plain, plain_labels_advice
 
 __all__ = ["value_to_json"]
@@ -41,12 +40,6 @@ def value_to_json(value: Any, place: Place, left_out: tuple[type, ...] = ()) -> 
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"type": "float", "value": str(value)}
-    if isinstance(value, np.ma.MaskedArray):
-        return {
-            "type": "masked_array",
-            "data": value_to_json(value.filled(None).tolist(), place),
-            "mask": array_to_json(np.ma.getmaskarray(value), place),
-        }
     if isinstance(value, np.ndarray):
         return array_to_json(np.asarray(value), place)
     if isinstance(value, np.generic):
@@ -107,29 +100,36 @@ def _dict_to_json(
     return {key: value_to_json(value, f"{place}.{key}", left_out) for key, value in values.items()}
 
 
-def _estimator_to_json(estimator: BaseEstimator, place: Place, left_out: tuple[type, ...]) -> Json:
-    # As for a pickle: what an estimator puts off until it is asked for is done now.
-    cls, state = type(estimator), estimator.__getstate__()
-    parameters = {name: state[name] for name in parameter_types(cls)}
+def _estimator_to_json(
+    estimator: Any, place: Place, left_out: tuple[type, ...], outer: Fit | None = None
+) -> Json:
+    """Return class, parameters and fit; a fit with the map of the fit ``outer`` omits it."""
+    parameters = estimator.get_params(deep=False)
     for name, value in parameters.items():
         # Labels may be in a pandas index or series.
         if hasattr(value, "to_numpy"):
             parameters[name] = value.to_numpy()
     # First of all: an object that cannot be written is a better reason than its type.
     written = _dict_to_json(parameters, place, left_out)
-    fitted = None
-    if "classes_" in state:
-        known = fitted_types(cls)
-        # What the class has a value for as well is not worth keeping.
-        strangers = {name for name in state if not hasattr(cls, name)} - {*parameters, *known}
-        if strangers:
-            raise FormatError(place, f"has the attribute {min(strangers)!r}, which no file knows")
-        fitted = {name: state[name] for name in known if name in state}
-    check_estimator(estimator, parameters, fitted, place)
-    content = None
-    if fitted is not None:
-        content = {
-            key_of(name): value_to_json(value, f"{place}.{name}", left_out)
-            for name, value in fitted.items()
-        }
-    return {"type": cls.__name__, "parameters": written, "fitted": content}
+    check_parameters(estimator, parameters, place)
+    unexpected = set(vars(estimator)) - set(parameters) - {"fit_"}
+    if unexpected:
+        raise FormatError(place, f"has the attribute {min(unexpected)!r}, which no file knows")
+    fit = vars(estimator).get("fit_")
+    found = None if fit is None else _fit_to_json(fit, f"{place}.fit", left_out, outer)
+    return {"type": type(estimator).__name__, "parameters": written, "fit": found}
+
+
+def _fit_to_json(fit: Fit, place: Place, left_out: tuple[type, ...], outer: Fit | None) -> Json:
+    is_known = outer is not None and fit.map is outer.map
+    record = None if fit.record is None else fit.record.complete()
+    parts = {"columns": fit.columns, "map": None if is_known else fit.map}
+    return {
+        **_dict_to_json(parts, place, left_out),
+        "details": value_to_json(fit.details, f"{place}.details", left_out),
+        "members": [
+            _estimator_to_json(each, f"{place}.members[{i}]", left_out, fit)
+            for i, each in enumerate(fit.members)
+        ],
+        "record": value_to_json(record, f"{place}.record", left_out),
+    }

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from dircal._core.data.simplex import softmax
 from dircal._typing import FloatArray
@@ -50,7 +49,8 @@ class Sigmoid(AbstractStep):
 
     def apply(self, block: FloatArray) -> FloatArray:
         """Both probabilities, each with all its digits."""
-        return np.vstack([expit(-block), expit(block)])
+        with np.errstate(over="ignore"):
+            return np.vstack([1.0 / (1.0 + np.exp(block)), 1.0 / (1.0 + np.exp(-block))])
 
     def n_out(self, n_in: int) -> int:
         """Two, from one."""

@@ -1,6 +1,7 @@
 """A fitted map: a chain of steps, as a value."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Self, TypeVar
@@ -21,6 +22,8 @@ __all__ = ["CalibrationMap", "Masked"]
 
 # Numbers of a chunk where every class is a step of Python's.
 _LONG_CHUNK = 2_000_000
+# For fewer multiplications BLAS uses one thread without being told.
+_SMALL_WORK = 9_000
 
 _Step = TypeVar("_Step", bound=AbstractStep)
 
@@ -67,13 +70,16 @@ class CalibrationMap:
     def __call__(self, X: npt.ArrayLike) -> FloatArray:
         """Calibrated probabilities (n, k) of rows (n, n_columns), a chunk at a time."""
         inputs: npt.NDArray[Any] = X if isinstance(X, np.ndarray) else np.asarray(X)
+        if self.n_columns == 1 and inputs.ndim == 1:
+            inputs = inputs[:, None]
         if inputs.ndim != 2 or inputs.shape[1] != self.n_columns:
             raise ValueError(
                 f"`X` must have rows of {self.n_columns} numbers; got shape {inputs.shape}. "
                 "Pass the columns that the map was fitted on."
             )
         proba = np.empty((len(inputs), self.n_classes))
-        with limited_blas(proba.shape):
+        is_small = proba.size * self.n_classes < _SMALL_WORK
+        with nullcontext() if is_small else limited_blas(proba.shape):
             for part in self._chunks(inputs.shape):
                 proba[part] = self.read(inputs[part]).T
         return proba

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from dircal._core.data.simplex import LARGEST
 from dircal._typing import FloatArray, InputScale
-from dircal.tables import LARGEST
 
 __all__ = ["AbstractStep", "check_sizes", "freeze"]
 

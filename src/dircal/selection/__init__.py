@@ -11,6 +11,7 @@ from dircal.selection._cross_fit import check_multiclass as check_multiclass
 from dircal.selection._cross_fit import cross_fit as cross_fit
 from dircal.selection._cross_fit import scored_rows as scored_rows
 from dircal.selection._one_vs_rest import OneVsRestCalibrator
+from dircal.selection._one_vs_rest import one_vs_rest_map as one_vs_rest_map
 from dircal.selection._splits import Split as Split
 from dircal.selection._splits import check_cv as check_cv
 from dircal.selection._splits import deal_within_classes as deal_within_classes

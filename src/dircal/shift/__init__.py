@@ -7,8 +7,10 @@ from dircal.shift._findings import LabelledProba as LabelledProba
 from dircal.shift._grouped_calibrator import GroupedCalibrator
 from dircal.shift._label_shift import LabelShift as LabelShift
 from dircal.shift._prior_shift import PriorShift
+from dircal.shift._prior_shift import prior_shift_map as prior_shift_map
 from dircal.shift._recalibrate import recalibrate
 from dircal.shift._recalibrated import RecalibratedCalibrator
+from dircal.shift._recalibrated import recalibrated_map as recalibrated_map
 from dircal.shift._shift_report import ShiftReport as ShiftReport
 from dircal.shift._shift_report import compare_rows as compare_rows
 from dircal.shift._shift_report import shift_report

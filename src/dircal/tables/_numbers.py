@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.data.simplex import LARGEST as LARGEST
+
 __all__ = [
     "LARGEST",
     "check_integer",
@@ -16,8 +18,6 @@ __all__ = [
     "reject_datetimes",
 ]
 
-LARGEST = 1e100
-"""Beyond this products of logits, weights and parameters leave the range of float64."""
 _OF_TIME = (np.datetime64, np.timedelta64)
 
 

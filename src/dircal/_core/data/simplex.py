@@ -7,6 +7,7 @@ import numpy as np
 from dircal._typing import FloatArray
 
 __all__ = [
+    "LARGEST",
     "ROUNDING",
     "SUM_ROUNDING",
     "TINY",
@@ -19,6 +20,8 @@ __all__ = [
     "sums_of_columns",
 ]
 
+LARGEST = 1e100
+"""Beyond this products of logits, weights and parameters leave the range of float64."""
 ROUNDING = 1e-6
 """Rows of single precision miss the sum of one by up to this much; more is not rounding."""
 SUM_ROUNDING = 64 * float(np.finfo(np.float64).eps)
