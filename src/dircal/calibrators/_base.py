@@ -1,7 +1,7 @@
 """Base class of all calibrators: validate, fit, keep the fit, warn, predict."""
 
 from abc import ABC
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -24,6 +24,8 @@ from dircal.tables import (
 )
 
 __all__ = ["AbstractCalibrator", "fit_arrays", "fit_rows", "fitted_copy", "with_fit"]
+
+_Calibrator = TypeVar("_Calibrator", bound="AbstractCalibrator")
 
 
 class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -193,16 +195,16 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         return tags
 
 
-def with_fit(calibrator: AbstractCalibrator, fit: Fit) -> Any:
+def with_fit(calibrator: _Calibrator, fit: Fit) -> _Calibrator:
     """Return a copy of a calibrator with another fit."""
-    copy = clone(calibrator)
+    copy: _Calibrator = clone(calibrator)
     copy.fit_ = fit
     return copy
 
 
-def fitted_copy(calibrator: AbstractCalibrator, rows: LabelledRows) -> Any:
+def fitted_copy(calibrator: _Calibrator, rows: LabelledRows) -> _Calibrator:
     """Return a copy that is fitted on validated rows, without a warning."""
-    copy = clone(calibrator)
+    copy: _Calibrator = clone(calibrator)
     copy.fit_ = copy.method().fit(rows)
     return copy
 

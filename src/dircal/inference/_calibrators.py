@@ -27,8 +27,10 @@ def check_calibrators(calibrators: Any, n_classes: int = 2) -> dict[str, Any]:
     where there are more.
     """
     named = _with_names(calibrators)
-    read = {one.input_scale for one in named.values() if isinstance(one, AbstractCalibrator)}
-    scale = read.pop() if len(read) == 1 else "probability"
+    read: set[InputScale] = {
+        one.input_scale for one in named.values() if isinstance(one, AbstractCalibrator)
+    }
+    scale: InputScale = read.pop() if len(read) == 1 else "probability"
     found = {name: _make(name, one, scale, n_classes) for name, one in named.items()}
     scales = {name: one.input_scale for name, one in found.items()}
     if len({*scales.values()}) > 1:

@@ -174,7 +174,8 @@ class ArraySplit(AbstractEvaluationSplit):
 
     def identity(self, input_scale: InputScale) -> AbstractCalibrator:
         """Fitted on the scored rows."""
-        return fitted_copy(IdentityCalibrator(input_scale=input_scale), self._scored_data)
+        identity: AbstractCalibrator = IdentityCalibrator(input_scale=input_scale)
+        return fitted_copy(identity, self._scored_data)
 
     def with_map(self, fitted: AbstractCalibrator) -> Predictions:
         """In one array."""
@@ -275,7 +276,8 @@ class PartitionedSplit(AbstractEvaluationSplit):
 
     def identity(self, input_scale: InputScale) -> AbstractCalibrator:
         """It needs no rows."""
-        return fitted_copy(IdentityCalibrator(input_scale=input_scale), self.data)
+        identity: AbstractCalibrator = IdentityCalibrator(input_scale=input_scale)
+        return fitted_copy(identity, self.data)
 
     @property
     def given(self) -> Predictions:

@@ -85,7 +85,8 @@ def load_map(path: str | os.PathLike[str]) -> CalibrationMap:
     >>> bool((calibrate([[0.7, 0.3]]) == scaling.predict_proba([[0.7, 0.3]])).all())
     True
     """
-    return read_file(path, _map_of)
+    chain: CalibrationMap = read_file(path, _map_of)
+    return chain
 
 
 def _map_of(content: bytes) -> CalibrationMap:

@@ -131,7 +131,7 @@ class Reader(MapReader):
             for name in names
             if name != "members"
         }
-        chain = outer if content["map"] is None else content["map"]
+        chain: Any = outer if content["map"] is None else content["map"]
         check_type(content["columns"], FitColumns, f"{place}.columns")
         check_type(content["record"], FitRecord | None, f"{place}.record")
         check_type(content["details"], cls.method_class.details or None, f"{place}.details")

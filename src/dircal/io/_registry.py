@@ -1,8 +1,8 @@
 """Classes that a file may contain.
 
-Nothing is listed here: estimators are those that the subpackages of calibrators publish, steps those
-of `maps`, and records and enumerations those in the annotations of the details of their fits. A new
-calibrator, or a new step, can be saved because it is annotated.
+Nothing is listed here: estimators are those that subpackages publish, steps those of `maps`, and
+records and enumerations those in the annotations of the details of fits. A new calibrator, or a new
+step, can be saved because it is annotated.
 """
 
 import inspect
@@ -70,12 +70,8 @@ def enums_by_name() -> Mapping[str, type[Enum]]:
 
 def _named(wanted: Callable[[type], bool]) -> dict[str, type]:
     """Return the classes of details and records, and those in the annotations of their fields."""
-    methods = [getattr(cls, "method_class", None) for cls in estimators_by_name().values()]
-    hints: list[Any] = [
-        FitColumns,
-        FitRecord,
-        *(getattr(each, "details", None) for each in methods),
-    ]
+    classes: list[Any] = [*estimators_by_name().values()]
+    hints: list[Any] = [FitColumns, FitRecord, *(cls.method_class.details for cls in classes)]
     found: dict[str, type] = {}
     seen: set[Any] = set()
     while hints:

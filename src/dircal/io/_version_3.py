@@ -32,7 +32,9 @@ def fit_of_attributes(cls: Any, attributes: dict[str, Any], place: Place) -> Fit
     """Make a fit of the attributes of a fitted estimator."""
     state = _Attributes(attributes, place)
     columns = FitColumns(
-        *(state.take(f"{name}_") for name in ("classes", "column_classes", "n_features_in")),
+        state.take("classes_"),
+        state.take("column_classes_"),
+        state.take("n_features_in_"),
         state.take("feature_names_in_", None),
     )
     for name, hint in field_types(FitColumns).items():
