@@ -263,8 +263,9 @@ def test_documented_attributes_are_the_fitted_ones(cls, make_problem):
     problem = make_problem(0, n=100, k=3 if many else 2)
     fitted = calibrator.fit(problem.proba, problem.y)
     documented = {p.name for p in ClassDoc(cls)["Attributes"]}
-    present = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
-    assert present <= documented
+    public = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
+    # Every calibrator has `fit_`, which the reference describes once.
+    assert {name for name in public - {"fit_"} if hasattr(fitted, name)} <= documented
     assert all(hasattr(fitted, name) for name in documented)
 
 

@@ -310,7 +310,7 @@ def test_intervals_by_finite_differences(curves, make_problem):
     s = whole_scores(fitted, new)
     read = s - (1.0 - fitted.row_mean_factor_) * s.mean(axis=1, keepdims=True)
     f = statistics(s)
-    covariance = fitted._posterior.covariance
+    covariance = fitted.fit_.details.posterior.covariance
     # Own coefficients move logits as shared ones do: the split of both does not matter here.
     coefficients = fitted.curve_coef_
 
@@ -559,7 +559,7 @@ def test_many_classes_share_their_curves(make_problem):
     assert_allclose(fitted.curve_coef_, np.tile(fitted.curve_coef_[0], (30, 1)))
     assert fitted.map_.find(WithCurves).coefficients.shape == (1, 10)
     loss = -np.log(fitted.predict_proba(problem.proba)[np.arange(600), problem.y]).mean()
-    assert_allclose(fitted._record.comparison.loss, loss, rtol=1e-9)
+    assert_allclose(fitted.fit_.record.known.comparison.loss, loss, rtol=1e-9)
 
 
 @pytest.mark.parametrize("curves", ["learned", "none"])
@@ -576,7 +576,9 @@ def test_very_many_classes_have_a_diagonal_matrix(curves, make_problem):
     # The map is the one that was fitted.
     proba = fitted.predict_proba(problem.logits)
     assert_allclose(
-        fitted._record.comparison.loss, -np.log(proba[np.arange(n), problem.y]).mean(), rtol=1e-9
+        fitted.fit_.record.known.comparison.loss,
+        -np.log(proba[np.arange(n), problem.y]).mean(),
+        rtol=1e-9,
     )
     lower, upper = fitted.predict_interval(problem.logits[:5])
     assert ((lower <= proba[:5]) & (proba[:5] <= upper)).all()

@@ -100,7 +100,7 @@ def test_a_fit_leaves_its_explanation_for_later(make_problem, counted):
     assert not counted
     first = fit.explain()
     assert len(counted) == 1
-    assert fit._fitting is None  # the rows are let go
+    assert not fit.fit_.record.has_rows
     assert fit.explain() == first
     assert len(counted) == 1
     assert first.n_rows == 400
@@ -122,7 +122,7 @@ def test_folds_refer_to_the_rows_and_do_not_copy_them(make_problem):
     search = CalibratorCV(DirichletCalibrator(penalty="l2"), {"lam": [1.0, 1e-2, 1e-4]})
     search.fit(problem.proba, problem.y)
     for member in search.calibrators_:
-        assert member._fitting.rows.source.inputs is problem.proba
+        assert member.fit_.record._rows.rows.source.inputs is problem.proba
         assert member.explain().n_rows == 320
 
 
@@ -198,7 +198,7 @@ def test_two_threads_may_ask_at_once(make_problem):
 def test_members_that_nobody_asks_keep_no_rows(make_problem):
     problem = make_problem(0, n=400, k=3)
     fit = OneVsRestCalibrator(VectorScaling()).fit(problem.proba, problem.y)
-    assert all(member._fitting is None for member in fit.calibrators_)
+    assert not any(member.fit_.record.has_rows for member in fit.calibrators_)
     with pytest.raises(ValueError, match="Pass rows to explain the map on"):
         fit.calibrators_[0].explain()
 

@@ -129,7 +129,7 @@ def test_constants_on_rows_of_logits_change_nothing(calibrator, configure, make_
     moved = clone(calibrator).fit(problem.logits + shift, problem.y)
     same = np.allclose(moved.predict_proba(problem.logits + shift), plain, rtol=0.0, atol=SAME)
     # Maps of raw logits use the constant of a row, by design.
-    assert same != getattr(calibrator, "_reads_raw_logits", False)
+    assert same != getattr(calibrator.method_class, "reads_raw_logits", False)
 
 
 def test_float32_gives_the_answer_of_float64(scaled):

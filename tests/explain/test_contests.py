@@ -93,12 +93,12 @@ def test_files_keep_it_and_older_ones_go_without(bent, tmp_path):
     dircal.save(calibrator, path)
     assert dircal.load(path).explain() == calibrator.explain()
     document = json.loads(path.read_text())
-    del document["object"]["fitted"]["record"]["fields"]["effects"]["fields"]["contests"]
+    del document["object"]["fit"]["record"]["fields"]["effects"]["fields"]["contests"]
     path.write_text(json.dumps(document))
     older = dircal.load(path).explain()
     assert older.contests == ()
     assert older.classes == calibrator.explain().classes
-    document["object"]["fitted"]["record"]["fields"]["effects"]["fields"]["contests"] = 3
+    document["object"]["fit"]["record"]["fields"]["effects"]["fields"]["contests"] = 3
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match="contests"):
         dircal.load(path)

@@ -25,7 +25,7 @@ from dircal import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.io._file import _VERSION
+from dircal.io._map_file import VERSION
 
 FOLDER = Path(__file__).parent.parent / "data" / "saved"
 
@@ -89,4 +89,4 @@ def write(folder):
 
 
 if __name__ == "__main__":
-    write(FOLDER / f"version-{_VERSION}")
+    write(FOLDER / f"version-{VERSION}")

@@ -51,10 +51,10 @@ def test_old_files_keep_loading(path):
 
 
 def test_every_version_has_golden_files():
-    from dircal.io import _file
+    from dircal.io import _map_file
 
     versions = {path.parent.name for path in GOLDEN}
-    assert versions == {f"version-{i}" for i in range(1, _file._VERSION + 1)}
+    assert versions == {f"version-{i}" for i in range(1, _map_file.VERSION + 1)}
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ class TestUncertainty:
         problem = make_problem(1, n=300, k=3)
         auto = AutoCalibrator().fit(problem.proba, problem.y)
         assert isinstance(auto.calibrator_, BayesianDirichletCalibrator)
-        assert from_bytes(to_bytes(auto)).calibrator_._posterior is None
+        assert from_bytes(to_bytes(auto)).calibrator_.fit_.details.posterior is None
 
     def test_files_of_version_2_have_intervals(self):
         loaded = dircal.load(GOLDEN[0].parents[1] / "version-2" / "bayesian.json")
@@ -218,8 +218,6 @@ class TestSave:
     def test_a_classifier_inside_says_why_not(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
         model = CalibratedClassifier(GaussianNB()).fit(problem.logits, problem.y)
-        with pytest.raises(ValueError, match=r"estimator holds an object of the class GaussianNB"):
-            dircal.save(model, tmp_path / "map.json")
         with pytest.raises(ValueError, match=r"Save the maps with dircal.save\(model.calibrators_"):
             dircal.save(model, tmp_path / "map.json")
         dircal.save(model.calibrators_[0], tmp_path / "map.json")
@@ -242,9 +240,6 @@ class TestSave:
         ):
             with pytest.raises(ValueError, match=f"cannot be saved: {message}"):
                 dircal.save(copy.copy(fitted).set_params(**parameters), tmp_path / "map.json")
-        fitted._status = "CONVERGED"
-        with pytest.raises(ValueError, match="status needs Status; got 'CONVERGED'"):
-            dircal.save(fitted, tmp_path / "map.json")
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize("classes", [range(3), (0, 1, 2), np.arange(3), pd.Index([0, 1, 2])])
@@ -292,22 +287,26 @@ def document(fitted, tmp_path):
     return json.loads((tmp_path / "map.json").read_text())
 
 
+def at(document, names):
+    for name in names:
+        document = document[name]
+    return document
+
+
 def set_at(document, names, value):
     changed = copy.deepcopy(document)
-    node = changed
-    for name in names[:-1]:
-        node = node[name]
-    node[names[-1]] = value
+    at(changed, names[:-1])[names[-1]] = value
     return changed
 
 
-FITTED = ("object", "fitted")
-MAP = (*FITTED, "map_", "fields")
+FIT = ("object", "fit")
+COLUMNS = (*FIT, "columns", "fields")
+MAP = (*FIT, "map", "fields")
 STEPS = (*MAP, "steps", "items")
 # Of a Dirichlet map: division by the sum, logarithm, matrix, softmax.
 COEF = (*STEPS, 2, "fields", "matrix")
 ARRAY = {"type": "array", "dtype": "float64"}
-EFFECTS = (*FITTED, "record", "fields", "effects", "fields")
+EFFECTS = (*FIT, "record", "fields", "effects", "fields")
 
 
 def step(name, **fields):
@@ -317,7 +316,7 @@ def step(name, **fields):
 # Where, what stands there instead, and what the message says.
 BAD = {
     "other format": (("format",), "sklearn", r'does not say "format": "dircal"'),
-    "newer": (("version",), 4, "format version 4, and this dircal knows versions up to 3"),
+    "newer": (("version",), 5, "format version 5, and this dircal knows versions up to 4"),
     "version zero": (("version",), 0, "format version 0"),
     "true version": (("version",), True, 'and a "version"'),
     "stranger": (("extra",), 1, "has 'extra', which this version does not know"),
@@ -325,7 +324,7 @@ BAD = {
     "unknown class": (("object", "type"), "os.system", "type 'os.system', which this version"),
     "inner class": (("object", "type"), "FitRecord", "type 'FitRecord', which this version"),
     "a map alone": (("object", "type"), "CalibrationMap", "type 'CalibrationMap', which this"),
-    "not fitted": (("object", "fitted"), None, "object is not fitted"),
+    "not fitted": (("object", "fit"), None, "object is not fitted"),
     "unknown parameter": (("object", "parameters", "gamma"), 1, "has 'gamma', which this version"),
     "bad parameter": (("object", "parameters", "lam"), -1.0, "`lam` must be a finite number"),
     "parameter of a bad type": (
@@ -340,13 +339,24 @@ BAD = {
     ),
     "huge number": (("object", "parameters", "lam"), 10**400, "lam needs a finite number"),
     "bad classes": (("object", "parameters", "classes"), "abc", "classes needs a list; got 'abc'"),
-    "unknown attribute": ((*FITTED, "evil_"), 1, "has 'evil_', which this version"),
-    "derived attribute": ((*FITTED, "coef_"), 1, "has 'coef_', which this version"),
+    "unknown part": ((*FIT, "evil"), 1, "has 'evil', which this version"),
+    "unknown detail": (
+        (*FIT, "details", "fields", "coef"),
+        1,
+        "details has 'coef', which this version",
+    ),
+    "details of another class": (
+        (*FIT, "details"),
+        {"type": "HistogramDetails", "fields": {"bin_counts": {**ARRAY, "shape": [0], "data": []}}},
+        "details needs LinearDetails; got a HistogramDetails",
+    ),
+    "a member": ((*FIT, "members"), [3], r"members\[0\] has the type 3, which this version"),
+    "members": ((*FIT, "members"), 3, "members needs a list"),
     "a list for a matrix": (COEF, [[1.0]], "matrix needs an array; got a list"),
     "wrong shape": (
         COEF,
         {**ARRAY, "shape": [1, 1], "data": [[1.0]]},
-        "map_ cannot be: step 2, Affine: `matrix` must have 3 columns",
+        "map cannot be: step 2, Affine: `matrix` must have 3 columns",
     ),
     "lying shape": (COEF, {**ARRAY, "shape": [3, 3], "data": [[1.0]]}, "does not have the shape"),
     "10 GB": (
@@ -355,7 +365,7 @@ BAD = {
         r"needs 10368000000 bytes; got 3",
     ),
     "wide text": (
-        (*FITTED, "classes_"),
+        (*COLUMNS, "classes"),
         {"type": "array", "dtype": "U999999", "shape": [400], "data": ["a"] * 400},
         "would take more memory",
     ),
@@ -386,29 +396,29 @@ BAD = {
     "not base64": (COEF, {**ARRAY, "shape": [3, 3], "base64": "(!)"}, "holds other characters"),
     "a diagonal": (COEF, {**ARRAY, "shape": [3, 3], "diagonal": 1}, "an array needs `dtype`"),
     "unsorted": (
-        (*FITTED, "classes_", "data"),
+        (*COLUMNS, "classes", "data"),
         [1, 0, 2],
-        "classes_ needs distinct labels, sorted",
+        "classes needs distinct labels, sorted",
     ),
     "other columns": (
-        (*FITTED, "column_classes_", "data"),
+        (*COLUMNS, "column_classes", "data"),
         [1, 0, 7],
-        "needs the labels of `classes_` in some order",
+        "needs the labels of `classes` in some order",
     ),
-    "too many features": ((*FITTED, "n_features_in_"), 4, "is 4, with 3 classes"),
-    "features below zero": ((*FITTED, "n_features_in_"), -3, "needs a whole number of at least 0"),
+    "too many features": ((*COLUMNS, "n_features"), 4, "is 4, with 3 classes"),
+    "features below zero": ((*COLUMNS, "n_features"), -3, "needs a whole number of at least 0"),
     "names": (
-        (*FITTED, "feature_names_in_"),
+        (*COLUMNS, "feature_names"),
         {"type": "array", "dtype": "object", "of": "str", "shape": [2], "data": ["a", "b"]},
         "needs 3 names; got 2",
     ),
     "names that are none": (
-        (*FITTED, "feature_names_in_"),
+        (*COLUMNS, "feature_names"),
         {"type": "array", "dtype": "int64", "shape": [3], "data": [1, 2, 3]},
-        "feature_names_in_ needs strings",
+        "feature_names needs strings",
     ),
-    "no map": ((*FITTED, "map_"), 1, "map_ needs CalibrationMap; got 1"),
-    "another step for a map": ((*FITTED, "map_"), step("Softmax"), "map_ needs CalibrationMap"),
+    "no map": ((*FIT, "map"), 1, "map needs CalibrationMap; got 1"),
+    "another step for a map": ((*FIT, "map"), step("Softmax"), "map needs CalibrationMap"),
     "clip": ((*STEPS, 1, "fields", "clip"), 2.0, "LogProbability: `clip` must lie between 0 and 1"),
     "unknown step": ((*STEPS, 3), step("Exec"), "type 'Exec', which this version does not know"),
     "no step": ((*STEPS, 3), 1.0, r"steps\[3\] needs AbstractStep; got 1.0"),
@@ -429,7 +439,7 @@ BAD = {
         step("Columns", order={"type": "tuple", "items": [0, 1, 3]}),
         "`order` must be places among 3 columns",
     ),
-    "no probabilities": ((*STEPS, 3), step("Scale", slope=1.0), "map_ does not end in probab"),
+    "no probabilities": ((*STEPS, 3), step("Scale", slope=1.0), "map does not end in probab"),
     "too few classes": (
         (*STEPS, 3),
         step("Columns", order={"type": "tuple", "items": [0, 1]}),
@@ -442,11 +452,11 @@ BAD = {
         "does not read input_scale='probability'",
     ),
     "status": (
-        (*FITTED, "status", "name"),
+        (*FIT, "details", "fields", "status", "name"),
         "__class__",
         "status cannot be '__class__'",
     ),
-    "record": ((*FITTED, "record"), 3, "record needs FitRecord; got 3"),
+    "record": ((*FIT, "record"), 3, "record needs FitRecord; got 3"),
     "pairs": ((*EFFECTS, "leader", "data", 0), 9, "leader needs numbers from 0 to 2"),
     "fewer pairs": (
         (*EFFECTS, "leader"),
@@ -455,7 +465,7 @@ BAD = {
     ),
     "losses": ((*EFFECTS, "losses", "items"), [1.0], "losses needs 3 entries; got 1"),
     "observed": (
-        (*FITTED, "record", "fields", "observed"),
+        (*FIT, "record", "fields", "observed"),
         {**ARRAY, "shape": [2], "data": [0.5, 0.5]},
         "observed has shape",
     ),
@@ -472,14 +482,15 @@ class TestLoad:
         assert "\n" not in str(error.value)
 
     def test_what_is_missing_is_named(self, document, tmp_path):
-        for name in document["object"]["fitted"]:
-            changed = copy.deepcopy(document)
-            del changed["object"]["fitted"][name]
-            if name == "strengths_":  # which files did not have at first
-                assert load_json(changed, tmp_path).strengths_ == {}
-                continue
-            with pytest.raises(ValueError, match=f"lacks '_?{name}'"):
-                load_json(changed, tmp_path)
+        for names in [FIT, (*FIT, "details", "fields"), COLUMNS]:
+            for name in at(document, names):
+                changed = copy.deepcopy(document)
+                del at(changed, names)[name]
+                if name == "feature_names":  # which only frames have
+                    assert load_json(changed, tmp_path).n_features_in_ == 3
+                    continue
+                with pytest.raises(ValueError, match=f"lacks '{name}'"):
+                    load_json(changed, tmp_path)
 
     def test_parameters_that_came_later_have_their_defaults(self, document, tmp_path):
         del document["object"]["parameters"]["tol"]
@@ -510,9 +521,7 @@ class TestLoad:
             "`linear` must have one step": ((*curves, "linear", "fields", "steps", "items"), []),
             "posterior needs 12 entries; got 34": (
                 (*STEPS, 3),
-                document["object"]["fitted"]["map_"]["fields"]["steps"]["items"][3]["fields"][
-                    "linear"
-                ]["fields"]["steps"]["items"][0],
+                at(document, (*curves, "linear", "fields", "steps", "items", 0)),
             ),
         }
         for message, (names, value) in bad.items():
@@ -526,7 +535,7 @@ class TestLoad:
         fitted = TemperatureScaling().fit(problem.proba, problem.y)
         dircal.save(fitted, tmp_path / "map.json")
         document = json.loads((tmp_path / "map.json").read_text())
-        whole = document["object"]["fitted"]["map_"]
+        whole = document["object"]["fit"]["map"]
         members = {"type": "tuple", "items": [whole] * 3}
         mean = {
             "type": "CalibrationMap",
@@ -541,45 +550,45 @@ class TestLoad:
                 },
             },
         }
-        document["object"]["fitted"]["map_"] = mean
+        document["object"]["fit"]["map"] = mean
         # Copies, where members were the same object.
         document = json.loads(json.dumps(document))
         load_json(document, tmp_path)
         # One in the middle gives two classes.
         place = (*STEPS, 0, "fields", "members", "items", 1, "fields", "steps", "items", 3)
         two = step("Columns", order={"type": "tuple", "items": [0, 1]})
-        with pytest.raises(ValueError, match="map_ cannot be"):
+        with pytest.raises(ValueError, match="map cannot be"):
             load_json(set_at(document, place, two), tmp_path)
         deep = whole
         for level in range(30):
             if level == 6:
                 # As of searches, groups and new labels in one another: it is read to the end.
                 with pytest.raises(ValueError, match="must end in a softmax"):
-                    load_json(set_at(document, (*FITTED, "map_"), deep), tmp_path)
+                    load_json(set_at(document, (*FIT, "map"), deep), tmp_path)
             inside = step("MeanOfMaps", members={"type": "tuple", "items": [deep]})
             steps = {"type": "tuple", "items": [inside]}
             deep = {"type": "CalibrationMap", "fields": {"n_columns": 3, "steps": steps}}
         with pytest.raises(ValueError, match="nested too deeply"):
-            load_json(set_at(document, (*FITTED, "map_"), deep), tmp_path)
+            load_json(set_at(document, (*FIT, "map"), deep), tmp_path)
 
     def test_members_must_belong_together(self, make_problem, tmp_path):
         problem = make_problem(0, n=100, k=3)
         fitted = OneVsRestCalibrator(IsotonicCalibrator()).fit(problem.proba, problem.y)
         dircal.save(fitted, tmp_path / "map.json")
         document = json.loads((tmp_path / "map.json").read_text())
-        members = document["object"]["fitted"]["calibrators_"]
-        few = set_at(document, ("object", "fitted", "calibrators_"), members[:2])
-        with pytest.raises(ValueError, match="OneVsRest: it reads 2 row"):
+        members = document["object"]["fit"]["members"]
+        few = set_at(document, (*FIT, "members"), members[:2])
+        with pytest.raises(ValueError, match="needs a calibrator for each class"):
             load_json(few, tmp_path)
         falling = copy.deepcopy(document)
-        member = falling["object"]["fitted"]["calibrators_"][0]["fitted"]["map_"]
+        member = falling["object"]["fit"]["members"][0]["fit"]["map"]
         member["fields"]["steps"]["items"][2]["fields"]["values"]["data"].reverse()
         with pytest.raises(ValueError, match="`values` must be numbers that never fall"):
             load_json(falling, tmp_path)
         other = copy.deepcopy(document)
-        other["object"]["fitted"]["calibrators_"][1]["parameters"]["input_scale"] = "logit"
+        other["object"]["fit"]["members"][1]["parameters"]["input_scale"] = "logit"
         with pytest.raises(
-            ValueError, match=r"calibrators_\[1\].map_ does not read input_scale='logit'"
+            ValueError, match=r"members\[1\].fit.map does not read input_scale='logit'"
         ):
             load_json(other, tmp_path)
 
@@ -648,7 +657,7 @@ def test_damaged_bytes(data, tmp_path):
 
 def test_damage_that_was_found(tmp_path):
     """By the test below, once."""
-    golden = next(path for path in GOLDEN if path.stem == "identity")
+    golden = next(path for path in GOLDEN if path.stem == "identity" and "3" in path.parent.name)
     names = ("object", "fitted", "column_classes_", "of")
     with pytest.raises(ValueError, match=r"cannot hold objects of kind \[\]"):
         load_json(set_at(json.loads(golden.read_text()), names, []), tmp_path)
@@ -665,7 +674,7 @@ def places_in(node, names=()):
             yield from places_in(value, (*names, i))
 
 
-TYPES = ["array", "tuple", "dict", "scalar", "masked_array", "float", "KFold", "Effects", "Status"]
+TYPES = ["array", "tuple", "dict", "scalar", "FitColumns", "float", "KFold", "Effects", "Status"]
 TYPES += ["status", "CalibrationMap", "Softmax", "Scale", "OneVsRest"]
 JSON = st.recursive(
     st.none()
@@ -711,7 +720,7 @@ def objects(of, data):
 
 
 PRIORS = ("object", "parameters", "priors")
-CLASSES = (*FITTED, "classes_")
+CLASSES = (*COLUMNS, "classes")
 ODD = {
     "too few keys": (PRIORS, pairs([0, 1], [0.5, 0.3, 0.2]), "priors needs a key for each value"),
     "no keys": (PRIORS, pairs(3, [0.5]), "priors needs a key for each value"),
@@ -727,7 +736,7 @@ ODD = {
     "mixed zones": (
         CLASSES,
         objects("datetime", ["2020-01-01", "2020-01-02T00:00+00:00", "2020-01-03"]),
-        "classes_ needs labels that can be put in order",
+        "classes needs labels that can be put in order",
     ),
 }
 

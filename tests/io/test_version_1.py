@@ -30,7 +30,7 @@ def load_json(document, tmp_path):
 def test_what_is_saved_again_is_of_this_version(path, tmp_path):
     loaded = dircal.load(path)
     dircal.save(loaded, tmp_path / "map.json")
-    assert json.loads((tmp_path / "map.json").read_text())["version"] == 3
+    assert json.loads((tmp_path / "map.json").read_text())["version"] == 4
     again = dircal.load(tmp_path / "map.json")
     assert again.map_ == loaded.map_
     X = json.loads((FOLDER / "expected.txt").read_text())[path.stem]["X"]
@@ -89,8 +89,8 @@ def test_old_names(tmp_path):
     assert fitted["posterior"]["type"] == "SketchedPosterior"
     fitted["status"]["name"] = "AT_INFINITY"
     loaded = load_json(document, tmp_path)
-    assert type(loaded._posterior).__name__ == "LowRankPosterior"
-    assert loaded._status.name == "SEPARATED"
+    assert type(loaded.fit_.details.posterior).__name__ == "LowRankPosterior"
+    assert loaded.fit_.details.status.name == "SEPARATED"
     assert loaded.row_mean_factor_ == 1.0
     fitted["level_"] = 0.25
     assert load_json(document, tmp_path).row_mean_factor_ == 0.25
@@ -98,7 +98,7 @@ def test_old_names(tmp_path):
 
 def test_names_inside_of_what_users_wrote_stay(tmp_path):
     document = document_of("search")
-    document["object"]["fitted"]["best_params_"]["items"]["owner"] = 1
+    document["object"]["fitted"]["cv_results_"]["items"]["params"][1]["items"]["owner"] = 1
     assert load_json(document, tmp_path).best_params_["owner"] == 1
 
 

@@ -1,5 +1,7 @@
 """A calibrator made of known steps is one file: everything else finds it by its steps."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -8,26 +10,40 @@ from numpy.testing import assert_allclose
 
 import dircal
 from dircal import calibrators, export
-from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.calibrators import AbstractCalibrator, AbstractScoreMethod, Fit
 from dircal.io import _registry
 from dircal.maps import Diagonal, LogProbability, Normalise, Softmax
 
 
-class ShareCalibrator(AbstractCalibrator):
+@dataclass(frozen=True)
+class ShareDetails:
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShareMethod(AbstractScoreMethod):
     """Multiplies probabilities by how much more often a class occurs than it is predicted."""
 
-    n_rows_: int
+    name = "ShareCalibrator"
+    details = ShareDetails
+
+    def learn(self, rows) -> Fit:
+        k = len(rows.classes)
+        shares = np.bincount(rows.labels, minlength=k) / len(rows.labels)
+        gain = np.log(shares) - np.log(rows.inputs.mean(axis=0))
+        steps = (Normalise(), LogProbability(1e-12), Diagonal(np.ones(k), gain), Softmax())
+        details = ShareDetails(len(rows.labels))
+        return Fit.from_steps(rows, self.input_scale, steps, details=details)
+
+
+class ShareCalibrator(AbstractCalibrator):
+    """A calibrator of its own, made of known steps."""
+
+    method_class = ShareMethod
 
     def __init__(self, *, input_scale="probability", classes=None) -> None:
         self.input_scale = input_scale
         self.classes = classes
-
-    def _fit(self, data) -> Fitted:
-        k = len(data.classes)
-        shares = np.bincount(data.labels, minlength=k) / len(data.labels)
-        gain = np.log(shares) - np.log(data.inputs.mean(axis=0))
-        steps = (Normalise(), LogProbability(1e-12), Diagonal(np.ones(k), gain), Softmax())
-        return Fitted(steps, {"n_rows_": len(data.labels)})
 
 
 @pytest.fixture

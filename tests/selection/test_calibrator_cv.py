@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from dircal import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal.calibrators import AbstractCalibrator, Fitted
+from dircal.calibrators import AbstractCalibrator, AbstractMethod, Fit
 from dircal.exceptions import GridEdgeWarning
 from dircal.maps import Normalise
 from dircal.metrics import log_loss
@@ -273,14 +274,14 @@ def test_paper_grids():
         [1e3, 1e2, 1e1, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
     )
     neural = CalibratorCV(DirichletCalibrator(), "paper_neural", cv=2)
-    settings = neural._settings(10)
+    settings = neural.method().settings(10)
     assert len(settings) == 36 * 12
     assert {s["lam"] / 90 for s in settings} >= {1e-5, 1e6}
     assert min(s["lam"] for s in settings) == pytest.approx(90 * 0.25e-5)
     assert max(s["mu"] for s in settings) == pytest.approx(10 * 1e6)
-    assert len(neural._settings(100)) == 27 * 9
+    assert len(neural.method().settings(100)) == 27 * 9
     l2 = CalibratorCV(DirichletCalibrator(penalty="l2"), "paper_neural")
-    assert len(l2._settings(10)) == 36
+    assert len(l2.method().settings(10)) == 36
     with pytest.raises(ValueError, match=r"`param_grid` 'paper_neural' has no values for Temp"):
         CalibratorCV(TemperatureScaling(), "paper_neural").fit(q, y)
 
@@ -336,16 +337,25 @@ def test_what_rows_hold_is_no_matter_of_choice_however_deep(make_problem):
         CalibratorCV(inner, grid, cv=2).fit(problem.proba, problem.y)
 
 
+@dataclass(frozen=True, eq=False)
+class EdgesMethod(AbstractMethod):
+    edges: list
+    name, input_scale, classes = "WithEdges", "probability", None
+
+    def check(self):
+        pass
+
+    def learn(self, rows):
+        return Fit.from_steps(rows, "probability", (Normalise(),))
+
+
 class WithEdges(AbstractCalibrator):
     """A calibrator with a parameter that is a list, and changes nothing."""
 
-    input_scale, classes = "probability", None
+    method_class, input_scale = EdgesMethod, "probability"
 
     def __init__(self, edges=()):
         self.edges = edges
-
-    def _fit(self, data):
-        return Fitted((Normalise(),))
 
 
 @pytest.mark.parametrize("values", [[[0.1, 0.2], [0.3, 0.4]], [[0.1], [0.3, 0.4]], [[1], 2]])

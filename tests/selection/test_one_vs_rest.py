@@ -86,13 +86,13 @@ def test_the_rest_beside_a_probability_of_one_is_not_lost(monkeypatch):
     y = np.array([0, 0, 1, 2] * 5)
     y[4] = 1
     rest = []
-    original = BetaCalibrator._fit
+    original = BetaCalibrator.method_class.learn
 
     def spy(self, data):
         rest.append(data.inputs[:2, 0].copy())
         return original(self, data)
 
-    monkeypatch.setattr(BetaCalibrator, "_fit", spy)
+    monkeypatch.setattr(BetaCalibrator.method_class, "learn", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         OneVsRestCalibrator(BetaCalibrator()).fit(q, y)

@@ -1,14 +1,17 @@
 """Old map and new labels: nothing moves without reason, and everything with many."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dircal
 from dircal import AutoCalibrator, GenerativeParameters, IsotonicCalibrator, VectorScaling
+from dircal.calibrators import with_fit
 from dircal.export import to_python
 from dircal.metrics import log_loss
-from dircal.shift import RecalibratedCalibrator, recalibrate
+from dircal.shift import RecalibratedCalibrator, recalibrate, recalibrated_map
 
 OLD = GenerativeParameters(np.ones((3, 3)) + 1.5 * np.eye(3), [0.4, 0.4, 0.2])
 NEW = GenerativeParameters(np.ones((3, 3)) + 0.7 * np.eye(3), [0.1, 0.2, 0.7])
@@ -47,13 +50,21 @@ def test_it_is_as_good_as_the_better_of_old_and_fresh(n, old, new):
         assert losses[0] < log_loss(truth, NEW.predict_proba(test)) + 0.01
 
 
+def with_weights(moved, weights):
+    fit = moved.fit_
+    details = replace(fit.details, weights=weights)
+    return with_fit(
+        moved, replace(fit, map=recalibrated_map(fit.members, weights), details=details)
+    )
+
+
 def test_the_mean_is_that_of_the_maps(old, new):
     X, y = new
     moved = recalibrate(old, X[:15], y[:15])
     weights = moved.weights_
     assert list(weights) == ["old", "corrected", "fresh"]
     assert sum(weights.values()) == pytest.approx(1.0)
-    moved.weights_ = {"old": 0.5, "corrected": 0.3, "fresh": 0.2}
+    moved = with_weights(moved, {"old": 0.5, "corrected": 0.3, "fresh": 0.2})
     before = old.predict_proba(X)
     expected = 0.5 * before + 0.3 * moved.correction_.predict_proba(before)
     expected += 0.2 * moved.fresh_.predict_proba(X)
@@ -63,7 +74,7 @@ def test_the_mean_is_that_of_the_maps(old, new):
 def test_files_and_exports_hold_it(old, new, tmp_path):
     X, y = new
     moved = recalibrate(old, X[:15], y[:15])
-    moved.weights_ = {"old": 0.5, "corrected": 0.3, "fresh": 0.2}
+    moved = with_weights(moved, {"old": 0.5, "corrected": 0.3, "fresh": 0.2})
     dircal.save(moved, tmp_path / "map.json")
     loaded = dircal.load(tmp_path / "map.json")
     assert_array_equal(loaded.predict_proba(X), moved.predict_proba(X))

@@ -1,6 +1,8 @@
 """Base class of all calibrators: validate, fit, keep the fit, warn, predict."""
 
+import inspect
 from abc import ABC
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sklearn import get_config
@@ -163,15 +165,14 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         def __getattr__(self, name: str) -> Any:
             fit = vars(self).get("fit_")
-            if fit is not None and hasattr(fit.details, name[:-1]) and name.endswith("_"):
+            if fit is not None and name in _details_of(type(self)):
                 return getattr(fit.details, name[:-1])
             if fit is None and name.endswith("_") and not name.startswith("_"):
                 raise AttributeError(f"{type(self).__name__} is not fitted yet. Call `fit` first.")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        details = getattr(vars(self).get("fit_"), "details", None)
-        return [*super().__dir__(), *(f"{name}_" for name in getattr(details, "__dict__", {}))]
+        return [*super().__dir__(), *(_details_of(type(self)) if "fit_" in vars(self) else ())]
 
     def __str__(self) -> str:
         return text_of(self) if "fit_" in vars(self) else repr(self)
@@ -193,6 +194,13 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.input_scale == "probability"
         return tags
+
+
+@cache
+def _details_of(cls: type) -> frozenset[str]:
+    """Return the annotated attributes of a calibrator, which are details of its fit."""
+    names = (name for base in cls.__mro__ for name in inspect.get_annotations(base))
+    return frozenset(name for name in names if name.endswith("_") and name != "fit_")
 
 
 def with_fit(calibrator: _Calibrator, fit: Fit) -> _Calibrator:

@@ -91,7 +91,7 @@ class AbstractLinearMethod(AbstractLinearMapMethod):
     def _differs_in_strength(self, other: Self) -> bool:
         """Whether another method has the same parameters except for strengths."""
         names = set(vars(self)) - {"lam", "mu", "classes"}
-        return all(getattr(self, name) is getattr(other, name) for name in names)
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def check_fit(self, fit: Fit) -> None:
         """Raise a ValueError unless the map has the structure of this method."""

@@ -8,7 +8,7 @@ import numpy as np
 from dircal._typing import LabelArray
 from dircal.calibrators import Fit
 from dircal.io._format_error import FormatError, Place
-from dircal.io._map_file import MISFITS, check_map
+from dircal.io._map_file import MISFITS, check_steps, try_map
 from dircal.io._records import check_shapes
 from dircal.io._registry import parameter_types
 from dircal.io._types import check_type
@@ -26,6 +26,7 @@ def check_parameters(estimator: Any, parameters: Mapping[str, Any], place: Place
 def check_fit(estimator: Any, fit: Fit, place: Place) -> None:
     """Raise a `FormatError` unless the parts of a fit belong together, and to its estimator."""
     columns, k = fit.columns, len(fit.columns.classes)
+    check_shapes(columns, k, f"{place}.columns")
     _check_labels(columns.classes, f"{place}.classes", increasing=True)
     _check_labels(columns.column_classes, f"{place}.column_classes", increasing=False)
     if not np.array_equal(np.sort(columns.column_classes), columns.classes):
@@ -39,7 +40,7 @@ def check_fit(estimator: Any, fit: Fit, place: Place) -> None:
             raise FormatError(f"{place}.feature_names", f"needs {n} names; got {names.size}")
         if not all(isinstance(name, str) for name in names):
             raise FormatError(f"{place}.feature_names", "needs strings")
-    check_map(fit.map, f"{place}.map")
+    check_steps(fit.map, f"{place}.map")
     if (fit.map.n_columns, fit.map.n_classes) != (n, k):
         raise FormatError(
             f"{place}.map",
@@ -50,8 +51,8 @@ def check_fit(estimator: Any, fit: Fit, place: Place) -> None:
         raise FormatError(f"{place}.map", f"does not read input_scale={estimator.input_scale!r}")
     if fit.record is not None:
         check_shapes(fit.record.known, k, f"{place}.record")
-    for name, value in getattr(fit.details, "__dict__", {}).items():
-        check_shapes(value, k, f"{place}.{name}")
+    check_shapes(fit.details, k, f"{place}.details")
+    try_map(fit.map, f"{place}.map")
     _run(lambda: estimator.method().check_fit(fit), place)
 
 

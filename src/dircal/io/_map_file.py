@@ -20,12 +20,13 @@ __all__ = [
     "VERSION",
     "MapReader",
     "Node",
-    "check_map",
     "check_names",
+    "check_steps",
     "load_map",
     "parts_of",
     "read_document",
     "read_file",
+    "try_map",
 ]
 
 FORMAT = "dircal"
@@ -100,7 +101,8 @@ def _map_of(content: bytes) -> CalibrationMap:
     for name in ("fit", "map"):
         node = node.get(name) if isinstance(node, dict) else None
     chain = MapReader(MemoryBudget()).read(node, "object.fit.map")
-    check_map(chain, "object.fit.map")
+    check_steps(chain, "object.fit.map")
+    try_map(chain, "object.fit.map")
     return chain
 
 
@@ -201,15 +203,22 @@ class MapReader:
         floats = {name: float(content[name]) for name in _whole_floats(cls, content)}
         made = cls(**content | floats)
         if isinstance(made, CalibrationMap):
-            _check_steps(made, place)
+            check_steps(made, place)
         return made
 
 
-def check_map(chain: Any, place: Place) -> None:
-    """Raise a `FormatError` unless it is a map from one row to probabilities."""
+def check_steps(chain: Any, place: Place) -> None:
+    """Raise a `FormatError` unless it is a map whose steps fit together."""
     if not isinstance(chain, CalibrationMap):
         raise FormatError(place, f"needs CalibrationMap; got {chain!r:.60}")
-    _check_steps(chain, place)
+    try:
+        assert chain.n_classes
+    except MISFITS as error:
+        raise FormatError(place, f"cannot be: {error}") from None
+
+
+def try_map(chain: CalibrationMap, place: Place) -> None:
+    """Raise a `FormatError` unless the map makes probabilities of one row."""
     row = np.full((1, chain.n_columns), 1.0 / max(chain.n_columns, 2))
     try:
         with np.errstate(all="ignore"):
@@ -219,13 +228,6 @@ def check_map(chain: Any, place: Place) -> None:
     fine = np.isfinite(proba).all() and (proba >= 0.0).all()
     if not fine or abs(proba.sum() - 1.0) > _SUM_TOLERANCE:
         raise FormatError(place, "does not end in probabilities")
-
-
-def _check_steps(chain: CalibrationMap, place: Place) -> None:
-    try:
-        assert chain.n_classes
-    except MISFITS as error:
-        raise FormatError(place, f"cannot be: {error}") from None
 
 
 def _whole_floats(cls: type, content: dict[str, Any]) -> list[str]:

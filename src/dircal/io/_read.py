@@ -22,7 +22,7 @@ from dircal.io._registry import (
 )
 from dircal.io._splitters import SPLITTERS
 from dircal.io._types import check_type
-from dircal.io._version_3 import fit_of_attributes
+from dircal.io._version_3 import fit_of_attributes, without_repeated_columns
 from dircal.maps import CalibrationMap
 
 __all__ = ["Reader"]
@@ -113,7 +113,7 @@ class Reader(MapReader):
         if self.version > 3:
             fit = self._fit(found, cls, f"{place}.fit", depth, outer)
         else:
-            attributes = self.read_dict(found, place, depth)
+            attributes = self.read_dict(without_repeated_columns(found), place, depth)
             fit = fit_of_attributes(cls, attributes, place)
         check_fit(estimator, fit, f"{place}.fit" if self.version > 3 else place)
         estimator.fit_ = fit
@@ -134,7 +134,7 @@ class Reader(MapReader):
         chain: Any = outer if content["map"] is None else content["map"]
         check_type(content["columns"], FitColumns, f"{place}.columns")
         check_type(content["record"], FitRecord | None, f"{place}.record")
-        check_type(content["details"], cls.method_class.details or None, f"{place}.details")
+        check_type(content["details"], cls.method_class.details or type(None), f"{place}.details")
         members = node["members"]
         if not isinstance(members, list):
             raise FormatError(f"{place}.members", "needs a list")

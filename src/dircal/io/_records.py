@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dircal._typing import IntArray
 from dircal.io._format_error import FormatError, Place
 from dircal.io._types import field_types
 
@@ -26,11 +27,17 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("inverse", "means", "param_class"), "e"),
         "coupling": "kk",
     },
+    "FitColumns": dict.fromkeys(("classes", "column_classes"), "k"),
+    "GroupDetails": {"groups": "g"},
+    "HistogramDetails": {"bin_counts": "b"},
+    "LabelDetails": {"mean_proba": "k", "groups": "g", "group_means": "gk"},
+    "PriorShiftDetails": dict.fromkeys(("old_priors", "priors"), "k"),
+    "SearchDetails": {"scores": "fs", "mean_fit_time": "s", "std_fit_time": "s"},
     "LabelShift": dict.fromkeys(("low", "high"), "k"),
     "ConfidenceTable": {"counts": "kb", "edges": "i"},
 }
 """By class and field, a letter for each dimension: k classes, p pairs of them, e entries, b
-bins and i edges inside them."""
+bins and i edges inside them, g groups, f folds, s settings."""
 
 
 def check_shapes(record: Any, n_classes: int, place: Place) -> None:
@@ -45,7 +52,7 @@ def _check(record: Any, sizes: dict[str, int], place: Place) -> None:
     if not is_dataclass(record):
         return
     shapes = SHAPES.get(type(record).__name__, {})
-    for name in field_types(type(record)):
+    for name, hint in field_types(type(record)).items():
         value, where = getattr(record, name), f"{place}.{name}"
         _check(value, sizes, where)
         if not isinstance(value, np.ndarray) or name not in shapes:
@@ -58,5 +65,5 @@ def _check(record: Any, sizes: dict[str, int], place: Place) -> None:
         if len(letters) != value.ndim or wanted != value.shape:
             raise FormatError(where, f"has shape {value.shape}, which does not fit the others")
         k = sizes["k"]
-        if value.dtype.kind in "iu" and value.size and not 0 <= value.min() <= value.max() < k:
+        if hint == IntArray and value.size and not 0 <= value.min() <= value.max() < k:
             raise FormatError(where, f"needs numbers from 0 to {k - 1}")

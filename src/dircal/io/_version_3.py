@@ -15,7 +15,7 @@ from dircal.maps import CalibrationMap, mean_of_maps
 from dircal.selection import one_vs_rest_map
 from dircal.shift import prior_shift_map, recalibrated_map
 
-__all__ = ["fit_of_attributes"]
+__all__ = ["fit_of_attributes", "without_repeated_columns"]
 
 # Details that came later, with their values in a file that lacks them.
 _LATER: dict[str, Any] = {
@@ -26,6 +26,16 @@ _LATER: dict[str, Any] = {
 }
 _MEMBERS = ("calibrator_", "correction_", "fresh_")
 _MISSING = object()
+
+
+def without_repeated_columns(node: Any) -> Any:
+    """Return a node without the columns of a search that repeat its settings, masked arrays."""
+    results = node.get("cv_results_") if isinstance(node, dict) else None
+    items = results.get("items") if isinstance(results, dict) else None
+    if not isinstance(results, dict) or not isinstance(items, dict):
+        return node
+    kept = {name: item for name, item in items.items() if not name.startswith("param_")}
+    return {**node, "cv_results_": {**results, "items": kept}}
 
 
 def fit_of_attributes(cls: Any, attributes: dict[str, Any], place: Place) -> Fit:

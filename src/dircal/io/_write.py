@@ -116,6 +116,9 @@ def _estimator_to_json(
     if unexpected:
         raise FormatError(place, f"has the attribute {min(unexpected)!r}, which no file knows")
     fit = vars(estimator).get("fit_")
+    if fit is not None and fit.map.input_scale != estimator.input_scale:
+        scale = estimator.input_scale
+        raise FormatError(f"{place}.fit.map", f"does not read input_scale={scale!r}")
     found = None if fit is None else _fit_to_json(fit, f"{place}.fit", left_out, outer)
     return {"type": type(estimator).__name__, "parameters": written, "fit": found}
 

@@ -2,7 +2,7 @@
 
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NoReturn
 
@@ -89,7 +89,7 @@ class SearchMethod(AbstractMetaMethod):
     def learn(self, rows: LabelledRows) -> Fit:
         """Find the best setting, and fit it."""
         data = rows.in_memory
-        settings = self._settings(len(data.classes))
+        settings = self.settings(len(data.classes))
         candidates = self._candidates(settings)
         splits = splits_to_choose_by(self.cv, data.labels, data.sample_weight)
         scores, seconds = self._search(data, splits, candidates)
@@ -114,14 +114,10 @@ class SearchMethod(AbstractMetaMethod):
         check_members(self, fit)
         check_same_columns(fit.members, fit, "`calibrators_` have")
         found = fit.details
-        n = len(found.settings)
-        times = found.mean_fit_time, found.std_fit_time
-        if found.scores.shape[1:] != (n,) or any(one.shape != (n,) for one in times):
-            raise ValueError(f"`cv_results_` needs {n} scores for each fold")
-        if not found.best_index < n:
+        if not found.best_index < len(found.settings) == found.scores.shape[1]:
             raise ValueError("`best_index_` is no row of `cv_results_`")
 
-    def _settings(self, n_classes: int) -> list[dict[str, Any]]:
+    def settings(self, n_classes: int) -> list[dict[str, Any]]:
         """Every combination of the grid, in its order."""
         if self.param_grid is None:
             return default_grid(self.calibrator, n_classes)
@@ -289,6 +285,12 @@ class CalibratorCV(OneMapMixin, AbstractMetaCalibrator):
     def calibrators_(self) -> list[Any]:
         """The fitted members."""
         return list(self.fit_.members)
+
+    @property
+    def classes(self) -> Iterable[Any] | None:
+        """Label of each column, as given to the calibrator inside."""
+        labels: Iterable[Any] | None = check_calibrator(self.calibrator).method().labels_of_columns
+        return labels
 
     @property
     def best_params_(self) -> dict[str, Any]:
