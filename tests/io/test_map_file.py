@@ -10,7 +10,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import dircal
-from dircal import AutoCalibrator, BetaCalibrator, CalibratorCV, OneVsRestCalibrator
+from dircal import (
+    AutoCalibrator,
+    BetaCalibrator,
+    CalibratorCV,
+    OneVsRestCalibrator,
+)
 from dircal.maps import CalibrationMap
 
 SAVED = Path(__file__).parent.parent / "data" / "saved"
@@ -28,7 +33,9 @@ def test_the_map_of_a_file_is_that_of_the_calibrator(path):
 CALIBRATORS = {
     "auto": AutoCalibrator(),
     "beta": BetaCalibrator(),
-    "search": CalibratorCV(dircal.DirichletCalibrator(penalty="l2"), {"lam": [10.0, 1e-2, 1e-6]}, cv=2),
+    "search": CalibratorCV(
+        dircal.DirichletCalibrator(penalty="l2"), {"lam": [10.0, 1e-2, 1e-6]}, cv=2
+    ),
     "one against the rest": OneVsRestCalibrator(dircal.IsotonicCalibrator()),
 }
 

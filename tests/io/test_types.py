@@ -11,15 +11,14 @@ import pytest
 
 from dircal import calibrators, llm, maps, selection, shift
 from dircal._typing import FloatArray, IntArray, LabelArray
-from dircal.io._format_error import FormatError
-from dircal.io._records import SHAPES
+from dircal.io._check import SHAPES
 from dircal.io._registry import (
+    SPLITTERS,
     dataclasses_by_name,
     enums_by_name,
     estimators_by_name,
 )
-from dircal.io._splitters import SPLITTERS
-from dircal.io._types import check_type, field_types
+from dircal.io._types import FormatError, check_type, field_types
 
 
 class Colour(Enum):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal.io._format_error import FormatError, Place
+from dircal.io._types import FormatError, Place
 
 __all__ = ["MemoryBudget", "array_from_json", "array_to_json"]
 

@@ -1,19 +1,42 @@
 """Checks of what a file contains: parameters, and whether the parts of a fit belong together."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
 
-from dircal._typing import LabelArray
+from dircal._typing import IntArray, LabelArray
 from dircal.calibrators import Fit
-from dircal.io._format_error import FormatError, Place
 from dircal.io._map_file import MISFITS, check_steps, try_map
-from dircal.io._records import check_shapes
 from dircal.io._registry import parameter_types
-from dircal.io._types import check_type
+from dircal.io._types import FormatError, Place, check_type, field_types
 
-__all__ = ["check_fit", "check_parameters"]
+__all__ = ["SHAPES", "check_fit", "check_parameters"]
+
+SHAPES: Mapping[str, Mapping[str, str]] = {
+    "FitRecord": {"observed": "k"},
+    "Effects": {
+        **dict.fromkeys(("before", "tempered", "after"), "k"),
+        **dict.fromkeys(("leader", "second"), "p"),
+        **dict.fromkeys(("share", "contested", "gap", "shift", "flipped"), "p"),
+    },
+    "ExactPosterior": {"covariance": "ee"},
+    "Preconditioner": {
+        **dict.fromkeys(("inverse", "means", "param_class"), "e"),
+        "coupling": "kk",
+    },
+    "FitColumns": dict.fromkeys(("classes", "column_classes"), "k"),
+    "GroupDetails": {"groups": "g"},
+    "HistogramDetails": {"bin_counts": "b"},
+    "LabelDetails": {"mean_proba": "k", "groups": "g", "group_means": "gk"},
+    "PriorShiftDetails": dict.fromkeys(("old_priors", "priors"), "k"),
+    "SearchDetails": {"scores": "fs", "mean_fit_time": "s", "std_fit_time": "s"},
+    "LabelShift": dict.fromkeys(("low", "high"), "k"),
+    "ConfidenceTable": {"counts": "kb", "edges": "i"},
+}
+"""By class and field, a letter for each dimension: k classes, p pairs of them, e entries, b
+bins and i edges inside them, g groups, f folds, s settings."""
 
 
 def check_parameters(estimator: Any, parameters: Mapping[str, Any], place: Place) -> None:
@@ -26,7 +49,7 @@ def check_parameters(estimator: Any, parameters: Mapping[str, Any], place: Place
 def check_fit(estimator: Any, fit: Fit, place: Place) -> None:
     """Raise a `FormatError` unless the parts of a fit belong together, and to its estimator."""
     columns, k = fit.columns, len(fit.columns.classes)
-    check_shapes(columns, k, f"{place}.columns")
+    _check_shapes(columns, k, f"{place}.columns")
     _check_labels(columns.classes, f"{place}.classes", increasing=True)
     _check_labels(columns.column_classes, f"{place}.column_classes", increasing=False)
     if not np.array_equal(np.sort(columns.column_classes), columns.classes):
@@ -50,8 +73,8 @@ def check_fit(estimator: Any, fit: Fit, place: Place) -> None:
     if fit.map.input_scale != estimator.input_scale:
         raise FormatError(f"{place}.map", f"does not read input_scale={estimator.input_scale!r}")
     if fit.record is not None:
-        check_shapes(fit.record.known, k, f"{place}.record")
-    check_shapes(fit.details, k, f"{place}.details")
+        _check_shapes(fit.record.known, k, f"{place}.record")
+    _check_shapes(fit.details, k, f"{place}.details")
     try_map(fit.map, f"{place}.map")
     _run(lambda: estimator.method().check_fit(fit), place)
 
@@ -82,3 +105,32 @@ def _check_labels(labels: LabelArray, place: Place, *, increasing: bool) -> None
         raise FormatError(place, "needs labels that can be put in order") from None
     if not increases:
         raise FormatError(place, "needs distinct labels" + ", sorted" * increasing)
+
+
+def _check_shapes(record: Any, n_classes: int, place: Place) -> None:
+    """Raise a `FormatError` where arrays of a record, or of those inside, do not fit together.
+
+    Arrays of whole numbers are numbers of classes.
+    """
+    _check_record(record, {"k": n_classes}, place)
+
+
+def _check_record(record: Any, sizes: dict[str, int], place: Place) -> None:
+    if not is_dataclass(record):
+        return
+    shapes = SHAPES.get(type(record).__name__, {})
+    for name, hint in field_types(type(record)).items():
+        value, where = getattr(record, name), f"{place}.{name}"
+        _check_record(value, sizes, where)
+        if not isinstance(value, np.ndarray) or name not in shapes:
+            continue
+        letters = shapes[name]
+        wanted = tuple(
+            sizes.setdefault(letter, length)
+            for letter, length in zip(letters, value.shape, strict=False)
+        )
+        if len(letters) != value.ndim or wanted != value.shape:
+            raise FormatError(where, f"has shape {value.shape}, which does not fit the others")
+        k = sizes["k"]
+        if hint == IntArray and value.size and not 0 <= value.min() <= value.max() < k:
+            raise FormatError(where, f"needs numbers from 0 to {k - 1}")

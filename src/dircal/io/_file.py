@@ -9,13 +9,12 @@ from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._files import write_whole
 from dircal._version import __version__
 from dircal.io._arrays import MemoryBudget
-from dircal.io._format_error import FormatError
 from dircal.io._map_file import FORMAT, VERSION, read_document, read_file
 from dircal.io._read import Reader
 from dircal.io._registry import estimators_by_name
-from dircal.io._text import to_text
+from dircal.io._types import FormatError
 from dircal.io._version_1 import upgrade
-from dircal.io._write import value_to_json
+from dircal.io._write import to_text, value_to_json
 from dircal.selection import CalibratedClassifier
 from dircal.tables import check_option
 

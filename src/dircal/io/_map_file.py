@@ -7,11 +7,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from dircal._json import JSONError, parse_json
 from dircal._version import __version__
 from dircal.io._arrays import MemoryBudget, array_from_json
-from dircal.io._format_error import FormatError, Place
-from dircal.io._text import from_text
-from dircal.io._types import check_fields, field_types, required_fields
+from dircal.io._types import FormatError, Place, check_fields, field_types, required_fields
 from dircal.maps import STEPS, CalibrationMap
 
 __all__ = [
@@ -129,7 +128,7 @@ def read_document(content: bytes) -> Node:
         raise FormatError("", "it is empty")
     if not content.lstrip().startswith(b"{"):
         raise FormatError("", "it is not JSON that begins with a brace")
-    document: Node = from_text(content)
+    document: Node = _from_text(content)
     version = document.get("version")
     if document.get("format") != FORMAT or type(version) is not int:
         raise FormatError("", 'it does not say "format": "dircal" and a "version"')
@@ -253,3 +252,13 @@ def check_names(
     unexpected = set(present) - set(required) - set(allowed)
     if unexpected:
         raise FormatError(place, f"has {min(unexpected)!r:.60}, which this version does not know")
+
+
+def _from_text(content: bytes) -> Any:
+    """Return the value of a strict JSON text in UTF-8."""
+    try:
+        return parse_json(content.decode("utf-8"), constants=False)
+    except UnicodeDecodeError:
+        raise FormatError("", "it is not text in UTF-8") from None
+    except JSONError as error:
+        raise FormatError("", f"it {error}") from None

@@ -10,18 +10,17 @@ from dircal.calibrators import Fit, FitColumns
 from dircal.explain import FitRecord, LazyRecord
 from dircal.io._arrays import MemoryBudget
 from dircal.io._check import check_fit, check_parameters
-from dircal.io._format_error import FormatError, Place
 from dircal.io._map_file import MapReader, Node, check_names, parts_of
 from dircal.io._objects import kind_of
 from dircal.io._registry import (
+    SPLITTERS,
     dataclasses_by_name,
     enums_by_name,
     estimators_by_name,
     parameter_types,
     required_parameters,
 )
-from dircal.io._splitters import SPLITTERS
-from dircal.io._types import check_type
+from dircal.io._types import FormatError, Place, check_type
 from dircal.io._version_3 import fit_of_attributes, without_repeated_columns
 from dircal.maps import CalibrationMap
 

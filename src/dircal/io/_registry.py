@@ -11,6 +11,7 @@ from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, get_args, get_type_hints
 
+from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from dircal import calibrators, llm, selection, shift
@@ -20,11 +21,13 @@ from dircal.io._types import Types, field_types, remembered
 from dircal.maps import STEPS, CalibrationMap
 
 __all__ = [
+    "SPLITTERS",
     "dataclasses_by_name",
     "enums_by_name",
     "estimators_by_name",
     "parameter_types",
     "required_parameters",
+    "splitter_parameters",
 ]
 
 
@@ -85,3 +88,24 @@ def _named(wanted: Callable[[type], bool]) -> dict[str, type]:
         if wanted(hint):
             found[hint.__name__] = hint
     return found
+
+
+SPLITTERS: Mapping[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        model_selection.GroupKFold,
+        model_selection.KFold,
+        model_selection.LeaveOneOut,
+        model_selection.ShuffleSplit,
+        model_selection.StratifiedGroupKFold,
+        model_selection.StratifiedKFold,
+        model_selection.StratifiedShuffleSplit,
+    )
+}
+"""Those that are made of numbers alone, by name."""
+
+
+def splitter_parameters(splitter: Any) -> dict[str, Any]:
+    """What a splitter was made with; it keeps each under its name."""
+    names = inspect.signature(type(splitter)).parameters
+    return {name: getattr(splitter, name) for name in names}

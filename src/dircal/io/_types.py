@@ -9,15 +9,46 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
 from dircal._core.data.simplex import LARGEST
-from dircal.io._format_error import FormatError, Place
 from dircal.maps import AbstractStep
 
-__all__ = ["Types", "check_fields", "check_type", "field_types", "remembered", "required_fields"]
+__all__ = [
+    "FormatError",
+    "Place",
+    "Types",
+    "check_fields",
+    "check_type",
+    "field_types",
+    "remembered",
+    "required_fields",
+]
+
+Place: TypeAlias = str
+"""Names from the outside in, joined by dots; empty for the whole."""
+
+
+class FormatError(ValueError):
+    """What a place in a file, or in an object to be written, cannot be."""
+
+    def __init__(self, place: Place, what: str, advice: str = "") -> None:
+        super().__init__(f"{place} {what}" if place else what)
+        self.advice = advice
+        """What to do about it, where that is known."""
+
 
 _LARGEST = sys.float_info.max
 

@@ -14,10 +14,9 @@ from dircal import maps
 from dircal._core.data.simplex import ROUNDING
 from dircal._typing import FloatArray
 from dircal.io._arrays import MemoryBudget, array_to_json
-from dircal.io._format_error import FormatError, Place
 from dircal.io._map_file import MapReader
 from dircal.io._registry import estimators_by_name
-from dircal.io._types import check_type
+from dircal.io._types import FormatError, Place, check_type
 from dircal.io._write import value_to_json
 
 __all__ = ["upgrade"]

@@ -8,8 +8,7 @@ import numpy as np
 
 from dircal.calibrators import AbstractCalibrator, Fit, FitColumns
 from dircal.explain import FitRecord, LazyRecord
-from dircal.io._format_error import FormatError, Place
-from dircal.io._types import check_fields, check_type, field_types
+from dircal.io._types import FormatError, Place, check_fields, check_type, field_types
 from dircal.llm import label_map
 from dircal.maps import CalibrationMap, mean_of_maps
 from dircal.selection import one_vs_rest_map

@@ -1,6 +1,8 @@
 """Objects as JSON, by what may be written; nothing else exists."""
 
+import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
@@ -13,20 +15,25 @@ from sklearn.base import BaseEstimator
 from dircal.calibrators import Fit
 from dircal.io._arrays import array_to_json
 from dircal.io._check import check_parameters
-from dircal.io._format_error import FormatError, Place
 from dircal.io._objects import kind_of
 from dircal.io._registry import (
+    SPLITTERS,
     dataclasses_by_name,
     enums_by_name,
     estimators_by_name,
+    splitter_parameters,
 )
-from dircal.io._splitters import SPLITTERS, splitter_parameters
-from dircal.io._types import field_types
+from dircal.io._types import FormatError, Place, field_types
 from dircal.tables import as_plain, plain_labels_advice
 
-__all__ = ["value_to_json"]
+__all__ = ["to_text", "value_to_json"]
 
 Json = Any
+
+# Lists and dictionaries without others inside, as `json` writes them: an entry on each line.
+_INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*\n *[\]}]")
+# Characters of a dictionary that stands on one line.
+_LINE = 140
 
 
 def value_to_json(value: Any, place: Place, left_out: tuple[type, ...] = ()) -> Json:
@@ -136,3 +143,15 @@ def _fit_to_json(fit: Fit, place: Place, left_out: tuple[type, ...], outer: Fit 
         ],
         "record": value_to_json(record, f"{place}.record", left_out),
     }
+
+
+def to_text(node: Any) -> str:
+    """Return JSON with a line for each name, and one for each row of a matrix."""
+    return _INNERMOST.sub(_on_one_line, json.dumps(node, indent=2, allow_nan=False)) + "\n"
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    text = found.group()
+    # Strings contain no line ends in JSON: what is replaced is the layout.
+    line = text[0] + re.sub(r"\n *", " ", text[1:-1]).strip() + text[-1]
+    return text if text[0] == "{" and len(line) > _LINE else line
