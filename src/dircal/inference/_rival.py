@@ -7,13 +7,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from dircal._typing import FloatArray, InputScale
 from dircal.calibrators import FitWarning
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.metrics import ReadProbabilities
 from dircal.tables import ArrayRows
 
 __all__ = ["Rival", "is_rival"]
-
-# Rows of a rival may miss the sum of one by rounding, and by no more.
-_ROW_SUM = 1e-3
 
 
 def is_rival(value: object) -> bool:
@@ -50,6 +48,7 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return []
 
     def _predict_checked(self, data: ArrayRows) -> FloatArray:
+        limits = INFERENCE_LIMITS.get()
         given = np.asarray(self.estimator_.predict_proba(_features(data)), dtype=np.float64)
         name, seen = type(self.estimator).__name__, np.asarray(self.estimator_.classes_)
         if given.shape != (len(data.labels), len(seen)):
@@ -59,8 +58,12 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "class that it was fitted on."
             )
         sums = given.sum(axis=1)
-        if not (np.abs(sums - 1.0) < _ROW_SUM).all() or given.min() < 0.0:
-            row = int(np.argmax(~(np.abs(sums - 1.0) < _ROW_SUM) | (given < 0.0).any(axis=1)))
+        if not (np.abs(sums - 1.0) < limits.max_row_sum_error).all() or given.min() < 0.0:
+            row = int(
+                np.argmax(
+                    ~(np.abs(sums - 1.0) < limits.max_row_sum_error) | (given < 0.0).any(axis=1)
+                )
+            )
             raise ValueError(
                 f"`calibrators` holds {name}, whose predict_proba gives no probabilities: row "
                 f"{row} of a fold is {given[row]}. Pass an estimator whose rows are not negative "

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dircal._core.bayes import average
 from dircal._core.bayes.average import average_by_evidence, wide_and_narrow
 from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.state import EvidenceState
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
-from dircal._core.optim import newton as solver
 from dircal._core.optim.newton import Status
 from dircal.maps import CalibrationMap, LogSoftmax
 
@@ -84,8 +82,8 @@ def test_many_rows_have_one_prior_or_nearly_the_same_twice(k, make_problem):
         assert abs(fit.solution.loss - mean.solution.loss) < 2e-3
 
 
-def test_a_prior_that_is_out_of_the_question_has_no_part(make_problem, monkeypatch):
-    monkeypatch.setattr(average, "_OUT_OF_THE_QUESTION", 1.0)
+def test_a_prior_that_is_out_of_the_question_has_no_part(make_problem, use_limits):
+    use_limits("BayesLimits", max_log_evidence_gap=1.0)
     problem = make_problem(0, n=1000, k=4)
     mixed = around(replace(problem, y=(problem.y + 1) % 4))
     _, fits = fits_of(mixed)
@@ -95,8 +93,8 @@ def test_a_prior_that_is_out_of_the_question_has_no_part(make_problem, monkeypat
     assert_allclose(mean.log_evidence, fits[0].log_evidence + fits[0].log_hyperprior)
 
 
-def test_without_the_whole_hessian(make_problem, monkeypatch):
-    monkeypatch.setattr(solver, "_DIRECT_PARAMS", 1)
+def test_without_the_whole_hessian(make_problem, use_limits):
+    use_limits("OptimLimits", max_direct_params=1)
     mixed = around(make_problem(0, n=150, k=6))
     _, fits = fits_of(mixed)
     mean = average_by_evidence(mixed.rows, mixed.prior, tol=1e-10, max_iter=100)

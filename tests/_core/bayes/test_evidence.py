@@ -19,7 +19,6 @@ from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import log_softmax
 from dircal._core.model.objective import Likelihood
-from dircal._core.optim import newton as solver
 from dircal.maps import CalibrationMap, LogSoftmax
 
 READ_LOGITS = CalibrationMap(2, (LogSoftmax(),)).read
@@ -50,10 +49,10 @@ def curved(problem):
 
 
 @pytest.mark.parametrize(("n", "seed"), [(300, 0), (3000, 1)])
-def test_estimates_are_within_a_tenth_of_the_exact_ones(n, seed, make_problem, monkeypatch):
+def test_estimates_are_within_a_tenth_of_the_exact_ones(n, seed, make_problem, use_limits):
     rows = mixed(rows_of(make_problem(seed, n=n, k=20)), 0.5)
     exact = maximise_evidence(rows, prior_of(20), **LIMITS)
-    monkeypatch.setattr(solver, "_DIRECT_PARAMS", 1)
+    use_limits("OptimLimits", max_direct_params=1)
     held = fit_as_expected(rows, replace(prior_of(20), mode=exact.precisions), **LIMITS)
     assert_allclose(held.effective_dof, exact.effective_dof, rtol=0.1)
     learned = maximise_evidence(rows, prior_of(20), **LIMITS)
@@ -61,11 +60,11 @@ def test_estimates_are_within_a_tenth_of_the_exact_ones(n, seed, make_problem, m
     assert_allclose(held.log_evidence, exact.log_evidence, atol=0.01 * n)
 
 
-def test_spreads_without_the_hessian_are_close(make_problem, monkeypatch):
+def test_spreads_without_the_hessian_are_close(make_problem, use_limits):
     problem = make_problem(0, n=1000, k=20)
     rows = mixed(rows_of(problem), 0.5)
     exact = fit_as_expected(rows, prior_of(20), **LIMITS)
-    monkeypatch.setattr(solver, "_DIRECT_PARAMS", 1)
+    use_limits("OptimLimits", max_direct_params=1)
     low_rank = fit_as_expected(rows, prior_of(20), **LIMITS)
     scores = rows.fold(lambda chunk: [chunk])[0].scores[:, :50]
     weights = exact.solution.params.reshape(20, 21)
@@ -84,13 +83,13 @@ def test_one_step_is_the_evidence_where_the_loss_is_a_parabola(make_problem):
     assert_allclose(evidence_of_one_step(rows, strong, at), fit.log_evidence, atol=1e-6)
 
 
-def test_curves_without_the_whole_hessian_are_close(make_problem, monkeypatch):
+def test_curves_without_the_whole_hessian_are_close(make_problem, monkeypatch, use_limits):
     # The coefficients that classes share are few, and have a block of their own.
     monkeypatch.setattr(prior_module, "forms_hessian", lambda n_params: False)
     around = curved(make_problem(0, n=1000, k=12))
     assert around.prior.structure.n_own == 0
     exact = maximise_evidence(around.rows, around.prior, **LIMITS)
-    monkeypatch.setattr(solver, "_DIRECT_PARAMS", 1)
+    use_limits("OptimLimits", max_direct_params=1)
     estimated = maximise_evidence(around.rows, around.prior, **LIMITS)
     assert_allclose(np.log(estimated.precisions), np.log(exact.precisions), atol=0.4)
     assert_allclose(estimated.effective_dof, exact.effective_dof, rtol=0.3, atol=1.5)

@@ -13,7 +13,6 @@ from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.curved import Curved
 from dircal._core.model.structure import Full
-from dircal._core.optim import newton as solver
 from dircal.maps import CalibrationMap, LogSoftmax
 
 LIMITS = {"tol": 1e-12, "max_iter": 100}
@@ -100,9 +99,9 @@ def test_the_average_is_one_of_parameters_with_the_spread_between_maps(average):
     assert_allclose(np.diagonal(covariance)[shared], own + between, rtol=1e-6)
 
 
-def test_with_many_parameters_it_is_estimated(average, monkeypatch):
+def test_with_many_parameters_it_is_estimated(average, use_limits):
     rows, _, _, exact = average
-    monkeypatch.setattr(solver, "_DIRECT_PARAMS", 5)
+    use_limits("OptimLimits", max_direct_params=5)
     mixed, slope = started(rows)
     found = average_models(rows, mixed, slope, **LIMITS)
     assert_allclose(found.log_evidence[:2], exact.log_evidence[:2], rtol=1e-9)

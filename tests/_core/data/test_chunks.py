@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dircal._core.data import array_source
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import Chunk, once, row_slices, survey_of
 from dircal._core.data.rows import Rows
@@ -56,7 +55,7 @@ def test_some_of_the_rows_are_picked_without_a_copy():
     assert source.n_samples == source.total_weight == 4
 
 
-def test_large_inputs_are_read_again_in_every_pass(monkeypatch):
+def test_large_inputs_are_read_again_in_every_pass(use_limits):
     reads = []
 
     def read(inputs):
@@ -68,7 +67,7 @@ def test_large_inputs_are_read_again_in_every_pass(monkeypatch):
     first, again = chunks_of(kept), chunks_of(kept)
     assert reads == [10] * 10
     assert first[0] is again[0]
-    monkeypatch.setattr(array_source, "_CACHE_BYTES", 100)
+    use_limits("DataLimits", cache_bytes=100)
     streamed = ArraySource(inputs, labels, None, read, chunk_rows=10)
     for one, other in zip(first, chunks_of(streamed), strict=True):
         assert_array_equal(one.scores, other.scores)
@@ -93,9 +92,9 @@ def test_a_chunk_keeps_one_value_in_a_slot():
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_rows_in_single_precision_are_the_rows_rounded(in_memory, monkeypatch):
+def test_rows_in_single_precision_are_the_rows_rounded(in_memory, use_limits):
     if not in_memory:
-        monkeypatch.setattr(array_source, "_CACHE_BYTES", 0)
+        use_limits("DataLimits", cache_bytes=0)
     proba = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
     source = ArraySource(proba, np.zeros(50, dtype=int), None, READ, chunk_rows=20)
     for clip in (TINY, 0.1):

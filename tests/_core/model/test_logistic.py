@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from dircal._core.data import array_source, chunks
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.logistic import LogisticObjective, log_odds
@@ -103,11 +102,9 @@ def test_variance_tells_rows_that_can_be_separated():
     assert LogisticObjective(wrong, log_odds).bernoulli_variance(even) > 0.05
 
 
-def test_rows_that_are_read_again_for_every_pass(rows, monkeypatch):
+def test_rows_that_are_read_again_for_every_pass(rows, use_limits):
     kept = LogisticObjective(rows, three_features).evaluate_with_hessian(np.ones(3))
-    monkeypatch.setattr(array_source, "_CACHE_BYTES", 1)
-    monkeypatch.setattr(chunks, "_CHUNK_ELEMENTS", 64)
-    monkeypatch.setattr(chunks, "_CHUNK_ROWS_AT_LEAST", 32)
+    use_limits("DataLimits", cache_bytes=1, chunk_elements=64, min_chunk_rows=32)
     again = Rows(
         ArraySource(
             rows.source.inputs, rows.source.labels, rows.source.sample_weight, rows.source.read

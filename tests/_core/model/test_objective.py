@@ -3,7 +3,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax as naive_log_softmax
 
-from dircal._core.data import array_source
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
@@ -91,12 +90,12 @@ def test_the_one_parameter_of_a_scalar_is_preconditioned_exactly(problem):
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
-def test_products_do_not_depend_on_keeping_the_scores(precision, problem, monkeypatch):
+def test_products_do_not_depend_on_keeping_the_scores(precision, problem, use_limits):
     point = np.random.default_rng(4).normal(size=12)
     vector = np.random.default_rng(5).normal(size=12)
     args = (problem, STRUCTURES["full"], l2(K, 0.1))
     kept = make_objective(*args).linearise(point, precision)
-    monkeypatch.setattr(array_source, "_CACHE_BYTES", 0)
+    use_limits("DataLimits", cache_bytes=0)
     read = make_objective(*args, chunk_rows=7).linearise(point, precision)
     assert_allclose(read.product(vector), kept.product(vector), rtol=1e-5)
     assert_allclose(read.moments.second, kept.moments.second, rtol=1e-4)

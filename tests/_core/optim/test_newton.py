@@ -11,7 +11,6 @@ from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full
 from dircal._core.optim import newton as solve_module
-from dircal._core.optim import steps as steps_module
 from dircal._core.optim.newton import Status
 from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import NewtonCG
@@ -41,8 +40,8 @@ def problem(make_problem):
 @pytest.mark.parametrize(
     "penalty", [l2(4, 0.01), off_diagonal(4, 0.5, 0.1), no_penalty(4)], ids=["l2", "odir", "none"]
 )
-def test_both_ways_reach_the_optimum_of_a_general_solver(direct, penalty, problem, monkeypatch):
-    monkeypatch.setattr(solve_module, "_DIRECT_PARAMS", 10**9 if direct else 0)
+def test_both_ways_reach_the_optimum_of_a_general_solver(direct, penalty, problem, use_limits):
+    use_limits("OptimLimits", max_direct_params=10**9 if direct else 0)
     structure = Full(4, 4)
     objective = Objective(Likelihood(rows_of(problem.proba, problem.y), structure), penalty)
     solution = minimise(objective, start_of(structure), tol=1e-12, max_iter=100)
@@ -200,9 +199,9 @@ def solve_many(objective):
     return minimise(objective, start_of(objective.structure), tol=1e-12, max_iter=100)
 
 
-def test_single_precision_does_not_show(many_classes, monkeypatch):
+def test_single_precision_does_not_show(many_classes, use_limits):
     rough = solve_many(odir_of(many_classes))
-    monkeypatch.setattr(steps_module, "_VARIANCE_IN_FLOAT32", 2.0)
+    use_limits("OptimLimits", min_float32_variance=2.0)
     exact = solve_many(odir_of(many_classes))
     assert rough.status is exact.status is Status.CONVERGED
     assert rough.loss == pytest.approx(exact.loss, abs=1e-11)
@@ -232,9 +231,8 @@ def test_where_a_class_is_in_no_doubt_precision_is_double(many_classes):
     assert steps._dtype is np.float64
 
 
-def test_a_slow_step_asks_for_double_precision_and_strictness(many_classes, monkeypatch):
-    monkeypatch.setattr(steps_module, "_PRODUCTS_IN_FLOAT32", 0)
-    monkeypatch.setattr(steps_module, "_WELL_CONDITIONED", 0)
+def test_a_slow_step_asks_for_double_precision_and_strictness(many_classes, use_limits):
+    use_limits("OptimLimits", max_float32_products=0, max_flat_products=0)
     steps = NewtonCG(odir_of(many_classes), 1e-12)
     point = steps.evaluate(start_of(Full(K_MANY, K_MANY)))
     assert steps._dtype is np.float32

@@ -11,7 +11,6 @@ from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty, l2, no_penalty, off_diagonal
 from dircal._core.model.structure import Diagonal, Full
-from dircal._core.optim import recession
 from dircal._core.optim.newton import Status, minimise
 from dircal._core.optim.recession import SeparationTest, Verdict
 from dircal._core.optim.separation import solve
@@ -81,9 +80,8 @@ def test_both_answers_occur():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_answer_does_not_depend_on_chunks_or_on_the_first_guess(seed, monkeypatch):
-    monkeypatch.setattr(recession, "_ROWS_AT_LEAST", 2)
-    monkeypatch.setattr(recession, "_ROWS_FOR_PARAM", 0)
+def test_the_answer_does_not_depend_on_chunks_or_on_the_first_guess(seed, use_limits):
+    use_limits("OptimLimits", min_program_rows=2, program_rows_per_param=0)
     scores, y = overconfident(seed)
     expected = Verdict.SEPARATED if has_direction(scores, y) else Verdict.FINITE
     rng = np.random.default_rng(seed)
@@ -130,10 +128,10 @@ def test_a_direction_that_changes_nothing_does_not_count():
         assert verdict is not Verdict.SEPARATED
 
 
-def test_too_many_free_parameters_are_left_open(monkeypatch):
+def test_too_many_free_parameters_are_left_open(use_limits):
     scores, y = overconfident(0)
     objective = odir_of(scores, y)
-    monkeypatch.setattr(recession, "_PROGRAM_PARAMS", 3)
+    use_limits("OptimLimits", max_program_params=3)
     gradient = objective.evaluate(start_of(objective.structure)).gradient
     assert SeparationTest(objective).decide([gradient], gradient) is Verdict.OPEN
     test = SeparationTest(objective)

@@ -11,7 +11,6 @@ from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import l2, no_penalty
 from dircal._core.model.structure import Diagonal, Full
-from dircal._core.optim import newton as solver
 from dircal._core.optim.newton import Status, minimise
 from dircal._core.optim.separation import solve
 from dircal._core.optim.steps import Point
@@ -38,9 +37,9 @@ def start_of(structure):
 
 @pytest.mark.parametrize("formed", [True, False])
 @pytest.mark.parametrize("structure", [Full(4, 4), Full(4, 3), Diagonal(4)], ids=str)
-def test_the_optimum_is_that_of_all_rows(structure, formed, problem, monkeypatch):
+def test_the_optimum_is_that_of_all_rows(structure, formed, problem, use_limits):
     if not formed:
-        monkeypatch.setattr(solver, "_DIRECT_PARAMS", 1)
+        use_limits("OptimLimits", max_direct_params=1)
     objective = objective_of(problem, structure, l2(4, 1e-3))
     cold = minimise(objective, start_of(structure), **LIMITS)
     warm = solve(objective, start_of(structure), every_row_right=False, **LIMITS)

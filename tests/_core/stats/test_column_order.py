@@ -5,8 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from dircal._core.data import chunks
-from dircal._core.stats import column_order
 from dircal._core.stats.column_order import better_order
 
 
@@ -123,15 +121,13 @@ def test_few_rows_and_rows_that_are_left_out():
     assert find(turned, np.where(np.arange(200) < 150, y, -1)) is not None
 
 
-def test_every_so_many_rows_tell_the_same(monkeypatch):
+def test_every_so_many_rows_tell_the_same(use_limits):
     rng = np.random.default_rng(0)
     logits, y = sampled(rng, 3000, 5)
     turned = logits[:, [1, 2, 0, 4, 3]]
     whole = find(turned, y)
-    monkeypatch.setattr(column_order, "_NUMBERS", 5 * 500)
-    monkeypatch.setattr(column_order, "_KEPT", 5 * 400)
-    monkeypatch.setattr(chunks, "_CHUNK_ELEMENTS", 5 * 7)
-    monkeypatch.setattr(chunks, "_CHUNK_ROWS_AT_LEAST", 7)
+    use_limits("OrderLimits", max_numbers=5 * 500, max_kept=5 * 400)
+    use_limits("DataLimits", chunk_elements=5 * 7, min_chunk_rows=7)
     part = find(turned, y)
     assert part.columns.tolist() == whole.columns.tolist()
     assert part.accuracy == np.mean(turned[::6].argmax(axis=1) == y[::6])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from dircal._core.stats import null_resampling as _resample
 from dircal._core.stats.bins import equal_width
 from dircal._core.stats.chances import ChanceSums, count_distribution
 from dircal._core.stats.null_resampling import (
@@ -186,12 +185,12 @@ def test_draws_do_not_depend_on_chunks(n, chunk_rows):
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 4096, 10**6])
-def test_draws_do_not_depend_on_how_many_are_handled_at_once(rows_at_once, monkeypatch):
+def test_draws_do_not_depend_on_how_many_are_handled_at_once(rows_at_once, use_limits):
     proba = np.random.default_rng(0).dirichlet(np.ones(5), 100).T
     once = draw_classwise(proba, 2000, 1)
-    monkeypatch.setattr(_resample, "_ROWS_AT_ONCE", rows_at_once)
+    use_limits("ResamplingLimits", null_rows=rows_at_once)
     # No more than one group of draws in a pass.
-    monkeypatch.setattr(_resample, "_CELLS_HELD", 1)
+    use_limits("ResamplingLimits", max_pass_cells=1)
     assert len(draws_in_passes(2000, 1, 75)) == 2
     assert_array_equal(draw_classwise(proba, 2000, 1), once)
 
@@ -230,10 +229,10 @@ def test_rows_that_fall_short_of_one_beside_next_to_nothing(rest):
 
 
 @pytest.mark.parametrize("cells_at_once", [1, 200, 10**6])
-def test_few_rows_with_many_cells_take_little_memory(cells_at_once, monkeypatch):
+def test_few_rows_with_many_cells_take_little_memory(cells_at_once, use_limits):
     proba = np.random.default_rng(0).dirichlet(np.ones(200), 1).T
     once = draw_classwise(proba, 2000, 1)
-    monkeypatch.setattr(_resample, "_CELLS_AT_ONCE", cells_at_once)
+    use_limits("ResamplingLimits", null_cells=cells_at_once)
     tracemalloc.start()
     again = draw_classwise(proba, 2000, 1)
     _, peak = tracemalloc.get_traced_memory()
