@@ -381,7 +381,10 @@ def test_the_conda_recipe_asks_for_the_same():
     [
         ("README.md", {"demo", "test"}),
         ("docs/releasing.md", {"check", "dist", "test-oldest"}),
-        (".github/workflows/ci.yml", {"check", "docs", "test", "test-bare", "test-oldest"}),
+        (
+            ".github/workflows/ci.yml",
+            {"check", "docs", "test", "test-bare", "test-experiments", "test-oldest"},
+        ),
         (".github/workflows/lock.yml", {"lock"}),
         (".ci/run", {"check", "docs", "test-bare", "test-oldest-quick"}),
         (".pre-commit-config.yaml", {"check"}),
