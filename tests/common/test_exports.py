@@ -281,6 +281,7 @@ NESTINGS = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("nesting", NESTINGS.values(), ids=NESTINGS)
 def test_a_module_that_was_not_trained_comes_back_as_the_same_map(either, nesting):
     calibrator, make = either

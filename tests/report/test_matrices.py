@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dircal.report._matrices import LEGIBLE, show_change, show_map
+from dircal.report._matrices import show_change, show_map
 from dircal.report._shapes import LEVELS
 
 
@@ -29,7 +29,7 @@ def test_more_on_the_diagonal_and_fewer_beside_it_is_good(summary_with):
     shown = show_change(summary_with(change=[[4, -4], [2, -2]]))
     assert shown.levels == ((LEVELS, LEVELS), (-LEVELS // 2, -LEVELS // 2))
     assert shown.values == ((4.0, -4.0), (2.0, -2.0))
-    assert show_change(summary_with(change=np.eye(LEGIBLE + 1))) is None
+    assert show_change(summary_with(change=np.eye(17))) is None
 
 
 def test_of_many_classes_those_with_the_largest_entries_are_shown(summary_with):

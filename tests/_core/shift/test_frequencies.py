@@ -27,7 +27,9 @@ def em(proba, old, rounds=5000):
     for _ in range(rounds):
         posterior = proba * new / old
         posterior /= posterior.sum(axis=1, keepdims=True)
-        new = posterior.mean(axis=0)
+        before, new = new, posterior.mean(axis=0)
+        if np.abs(new - before).max() < 1e-12:
+            break
     return new
 
 
