@@ -126,8 +126,6 @@ SILENT_FOR = dict.fromkeys(NOT_FOR_SEARCHES, goes_by_folds) | {
     "test_constants_on_rows_of_logits_change_nothing": lambda calibrator: (
         isinstance(calibrator, AutoCalibrator) and goes_by_folds(calibrator)
     ),
-    # The checks feed all there is to feed; of variants they see the name only.
-    "test_checks_of_scikit_learn": is_variant,
     "test_iterations_are_counted": lambda calibrator: (
         not hasattr(innermost(calibrator), "max_iter")
         or isinstance(calibrator, PriorShift | RecalibratedCalibrator)
