@@ -221,10 +221,8 @@ def test_a_bug_is_called_one(good, monkeypatch):
     assert "This is a bug of dircal: RuntimeError: oops" in good("map.json")
 
 
-def test_debug_shows_the_traceback(tmp_path, monkeypatch):
+def test_debug_shows_the_traceback(app, tmp_path, monkeypatch):
     from click.testing import CliRunner
-
-    from dircal.cli._app import app
 
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["explain", "none.json", "--debug"])
