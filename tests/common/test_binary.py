@@ -315,6 +315,7 @@ NOT_FOR_BINARY = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_checks_of_scikit_learn(binary, configure, on_the_simplex, scale):
     configure(binary, input_scale=scale)

@@ -132,8 +132,8 @@ def test_constants_on_rows_of_logits_change_nothing(calibrator, configure, make_
     assert same != getattr(calibrator, "_reads_raw_logits", False)
 
 
-def test_float32_gives_the_answer_of_float64(scaled):
-    calibrator, make = scaled
+def test_float32_gives_the_answer_of_float64(either):
+    calibrator, make = either
     X, y = make(5, n=400, k=4)
     wide = clone(calibrator).fit(X, y).predict_proba(X)
     narrow = clone(calibrator).fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
@@ -236,8 +236,8 @@ def test_columns_in_another_order_through_classes(calibrator, configure, make_pr
     assert_allclose(fitted.predict_proba(turned), plain, atol=SAME)
 
 
-def test_an_absent_class_needs_a_name(scaled, configure, quietly):
-    calibrator, make = scaled
+def test_an_absent_class_needs_a_name(either, configure, quietly):
+    calibrator, make = either
     X, y = make(10, n=200, k=4)
     y = np.where(y == 3, 0, y)
     with pytest.raises(ValueError, match=r"4 columns.*only 3 class.*`classes=\[...\]`"):
@@ -256,8 +256,8 @@ def test_fewer_rows_than_classes(scaled, n, configure, quietly):
     assert_on_simplex(fitted.predict_proba(new), new.shape)
 
 
-def test_separable_rows(scaled, quietly):
-    calibrator, make = scaled
+def test_separable_rows(either, quietly):
+    calibrator, make = either
     X, _ = make(13, n=200, k=3)
     fitted = quietly(calibrator, X, X.argmax(axis=1))
     assert_on_simplex(fitted.predict_proba(X), X.shape)

@@ -31,8 +31,8 @@ def repeat_rows(X, counts):
     return np.repeat(X[rows], times, axis=0), np.repeat(labels, times)
 
 
-def test_one_hot_rows_are_labels(scaled):
-    calibrator, make = scaled
+def test_one_hot_rows_are_labels(either):
+    calibrator, make = either
     X, y = make(0, n=300, k=3)
     hard = clone(calibrator).fit(X, y).predict_proba(X)
     for dtype in (np.int64, np.float64, bool):
@@ -40,8 +40,8 @@ def test_one_hot_rows_are_labels(scaled):
         assert_array_equal(soft.predict_proba(X), hard)
 
 
-def test_counts_equal_repeated_rows(scaled):
-    calibrator, make = scaled
+def test_counts_equal_repeated_rows(either):
+    calibrator, make = either
     X, y = make(2, n=300, k=3)
     counts = draw_counts(y, 3)
     soft = clone(calibrator).fit(X, counts)
