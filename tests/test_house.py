@@ -116,6 +116,14 @@ def test_modules_keep_the_rules():
     assert not faults, "\n".join(faults)
 
 
+def test_tests_replace_limits_instead_of_constants():
+    """They call `use_limits`; what is left here belongs to no limits yet."""
+    experiments = ROOT / "tests" / "experiments"
+    texts = (path.read_text(encoding="utf-8") for path in TESTS if experiments not in path.parents)
+    patched = re.findall(r'setattr\([^\n]*[."](_?[A-Z][A-Z_]+)"', "\n".join(texts))
+    assert set(patched) <= {"_LIBRARIES", "_MOST_GATHERED", "LIMITS"}
+
+
 def test_public_names_are_those_of_the_rooms():
     published = {*CALIBRATORS, *inference.__all__, *selection.__all__, "metrics", "plots"}
     published -= {*shift.__all__, *llm.__all__}
