@@ -26,7 +26,7 @@ export DIRCAL_DATA := $(CURDIR)/../shared/data
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality scoreboard paper-uci paper-neural study networks study-networks lock clean
+.PHONY: help demo browser test test-experiments test-bare test-oldest test-oldest-quick test-long check format hooks docs pictures dist bench quality scoreboard paper-uci paper-neural study networks study-networks lock clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +55,14 @@ browser:  ## install Chromium for the tests of the report, where that is possibl
 		|| echo "Chromium could not be installed: the tests in a browser are skipped."; \
 	else echo "There is no Chromium, and only root can install it: the tests in a browser are skipped."; fi
 
-test: $(VENV)/.installed-dev browser  ## run the whole suite, docs examples included
-	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS)
+# What reproduces the paper and compares libraries, and the pages about them.
+STUDIES := tests/experiments tests/benchmarks
+
+test: $(VENV)/.installed-dev browser  ## run the tests of the package, docs examples included
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(WORKERS) $(addprefix --ignore=,$(STUDIES))
+
+test-experiments: $(VENV)/.installed-dev  ## run the tests of the experiments, the benchmarks and their pages
+	$(ONE_THREAD) $(BIN)/python -m pytest $(STUDIES) --numprocesses $(WORKERS)
 
 $(VENV)-bare/.installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)-bare

@@ -1,15 +1,21 @@
 """Problems with known answers, and where the data are."""
 
 import csv
+import importlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from scipy.special import softmax
+
+import dircal
 
 settings.register_profile("dircal", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("dircal")
@@ -109,3 +115,31 @@ def query_duckdb() -> Callable[..., np.ndarray]:
         return np.array(found, dtype=float)[:, 1 + len(columns) :]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def limits() -> dict[str, ContextVar[Any]]:
+    """Variables of limits by the name of their class."""
+    package = Path(dircal.__file__).parent
+    parts = (
+        path.relative_to(package.parent).with_suffix("").parts
+        for path in package.rglob("*limits.py")
+    )
+    modules = [importlib.import_module(".".join(names)) for names in parts]
+    found = [
+        value for one in modules for value in vars(one).values() if isinstance(value, ContextVar)
+    ]
+    return {variable.name: variable for variable in found}
+
+
+@pytest.fixture
+def use_limits(limits: dict[str, ContextVar[Any]]) -> Iterator[Callable[..., None]]:
+    """Replaces fields of limits until the test ends: ``use_limits("OptimLimits", armijo=0.5)``."""
+    with ExitStack() as stack:
+
+        def use(name: str, **fields: Any) -> None:
+            variable = limits[name]
+            token = variable.set(replace(variable.get(), **fields))
+            stack.callback(variable.reset, token)
+
+        yield use

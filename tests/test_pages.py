@@ -51,6 +51,12 @@ def linked_pages(page):
     return {(page.parent / name).resolve() for name in names}
 
 
+def test_the_page_of_limits_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    made = importlib.import_module("limits_page")
+    assert made.PAGE.read_text(encoding="utf-8") == made.write_page()
+
+
 def test_every_page_is_three_clicks_away():
     clicks, waiting = {DOCS / "index.md": 0}, deque([DOCS / "index.md"])
     while waiting:

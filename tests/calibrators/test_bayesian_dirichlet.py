@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
-from dircal._core.bayes import average, state
 from dircal.maps import Affine, WithCurves
 
 SINGLE_ZERO = float(np.finfo(np.float32).tiny)
@@ -72,10 +71,9 @@ def statistics(s):
 
 @pytest.mark.parametrize("power", [0.0, 1.0])
 @pytest.mark.parametrize("curves", ["learned", "none"])
-def test_learned_is_the_optimum_of_its_definition(curves, power, make_problem, monkeypatch):
+def test_learned_is_the_optimum_of_its_definition(curves, power, make_problem, use_limits):
     # With one prior in place of two, so that there is one optimum.
-    monkeypatch.setattr(average, "_NARROW", 1.0)
-    monkeypatch.setattr(state, "_POWERS", (power,))
+    use_limits("BayesLimits", narrow_factor=1.0, co_occurrence_powers=(power,))
     n, k = 300, 3
     problem, new = make_problem(0, n=n, k=k, scale=3.0), make_problem(1, n=6, k=k).proba
     fitted = BayesianDirichletCalibrator(curves=curves, clip=1e-300).fit(problem.proba, problem.y)

@@ -13,8 +13,7 @@ from dircal import (
     TemperatureScaling,
     VectorScaling,
 )
-from dircal._core.data import array_source, chunks
-from dircal._core.stats import score_sums
+from dircal._core.data import chunks
 from dircal.calibrators import _binary
 
 N, K = 3000, 4
@@ -28,9 +27,8 @@ CALIBRATORS = {
 each_calibrator = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
 
 
-def set_chunks(monkeypatch, rows):
-    monkeypatch.setattr(chunks, "_CHUNK_ROWS_AT_LEAST", rows)
-    monkeypatch.setattr(chunks, "_CHUNK_ELEMENTS", 1)
+def set_chunks(use_limits, rows):
+    use_limits("DataLimits", min_chunk_rows=rows, chunk_elements=1)
 
 
 def objective(calibrator, problem, n):
@@ -47,11 +45,11 @@ def objective(calibrator, problem, n):
 
 
 @each_calibrator
-def test_one_seven_and_a_hundred_chunks(calibrator, make_problem, monkeypatch):
+def test_one_seven_and_a_hundred_chunks(calibrator, make_problem, use_limits):
     problem = make_problem(0, n=N, k=K)
     losses, chosen = [], set()
     for n_chunks in (1, 7, 100):
-        set_chunks(monkeypatch, -(-N // n_chunks))
+        set_chunks(use_limits, -(-N // n_chunks))
         assert sum(1 for _ in chunks.row_slices((N, K))) == n_chunks
         fitted = calibrator.fit(problem.proba, problem.y)
         losses.append(objective(fitted, problem, N))
@@ -61,13 +59,15 @@ def test_one_seven_and_a_hundred_chunks(calibrator, make_problem, monkeypatch):
 
 
 @each_calibrator
-def test_a_memory_map_larger_than_the_cap(calibrator, make_problem, monkeypatch, tmp_path):
+def test_a_memory_map_larger_than_the_cap(
+    calibrator, make_problem, monkeypatch, use_limits, tmp_path
+):
     problem = make_problem(1, n=N, k=K)
     in_memory = objective(calibrator.fit(problem.proba, problem.y), problem, N)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(array_source, "_CACHE_BYTES", mapped.nbytes // 10)
-    set_chunks(monkeypatch, 100)
+    use_limits("DataLimits", cache_bytes=mapped.nbytes // 10)
+    set_chunks(use_limits, 100)
     read = []
     original = np.memmap.__getitem__
 
@@ -84,13 +84,13 @@ def test_a_memory_map_larger_than_the_cap(calibrator, make_problem, monkeypatch,
     assert max(read) == 100 * K  # never more than a chunk at a time
 
 
-def test_many_classes_from_a_memory_map(make_problem, monkeypatch, tmp_path):
+def test_many_classes_from_a_memory_map(make_problem, use_limits, tmp_path):
     """Conjugate gradients read the file again for every product."""
     problem = make_problem(2, n=600, k=40)
     plain = DirichletCalibrator().fit(problem.proba, problem.y)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    monkeypatch.setattr(array_source, "_CACHE_BYTES", 1)
+    use_limits("DataLimits", cache_bytes=1)
     streamed = DirichletCalibrator().fit(mapped, problem.y)
     assert_allclose(streamed.predict_proba(mapped), plain.predict_proba(problem.proba), atol=1e-7)
 
@@ -108,7 +108,9 @@ each_curve = pytest.mark.parametrize("calibrator", CURVES.values(), ids=CURVES)
 
 @each_curve
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-def test_curves_of_many_rows_are_the_same(calibrator, weights, make_problem, monkeypatch):
+def test_curves_of_many_rows_are_the_same(
+    calibrator, weights, make_problem, monkeypatch, use_limits
+):
     """Sums over rows instead of rows: as many rows as it takes are few here."""
     problem = make_problem(2, n=N, k=2)
     X = problem.logits if calibrator.input_scale == "logit" else problem.proba
@@ -117,7 +119,7 @@ def test_curves_of_many_rows_are_the_same(calibrator, weights, make_problem, mon
     given = {"none": None, "whole": np.floor(4.0 * real), "real": real}[weights]
     expected = clone(calibrator).fit(X, problem.y, given)
     monkeypatch.setattr(_binary, "_MOST_GATHERED", N - 1)
-    set_chunks(monkeypatch, 100)
+    set_chunks(use_limits, 100)
     found = clone(calibrator).fit(X, problem.y, given)
     assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-12)
     for name in ("bin_counts_", "knots_", "bin_edges_"):
@@ -125,12 +127,12 @@ def test_curves_of_many_rows_are_the_same(calibrator, weights, make_problem, mon
 
 
 @each_curve
-def test_curves_of_more_scores_than_are_kept(calibrator, make_problem, monkeypatch):
+def test_curves_of_more_scores_than_are_kept(calibrator, make_problem, monkeypatch, use_limits):
     problem = make_problem(3, n=40_000, k=2)
     X = problem.logits if calibrator.input_scale == "logit" else problem.proba
     expected = clone(calibrator).fit(X, problem.y)
     monkeypatch.setattr(_binary, "_MOST_GATHERED", 1000)
-    monkeypatch.setattr(score_sums.sum_by_score, "__defaults__", (500,))
+    use_limits("ResamplingLimits", max_score_cells=500)
     found = clone(calibrator).fit(X, problem.y)
     ours, theirs = (
         np.mean((each.predict_proba(X)[:, 1] - problem.y) ** 2) for each in (found, expected)

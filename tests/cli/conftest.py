@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from dircal.cli._app import app
+from dircal.cli._app import app as command_line
 
 ANIMALS = np.array(["ant", "bee", "cow"])
+
+
+@pytest.fixture(scope="session")
+def app():
+    """The command line of ``dircal``."""
+    return command_line
 
 
 @pytest.fixture
@@ -18,7 +24,7 @@ def run(tmp_path, monkeypatch) -> Callable[..., Result]:
     monkeypatch.chdir(tmp_path)
 
     def run_(*arguments: object, code: int = 0) -> Result:
-        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        result = CliRunner().invoke(command_line, [str(one) for one in arguments])
         assert result.exit_code == code, result.output
         assert "Traceback" not in result.output
         if code == 2:

@@ -138,11 +138,11 @@ def test_json_that_is_nested_too_deeply(run, fitted, tmp_path, deep):
 def test_a_map_with_a_huge_array_is_refused(run, fitted, tmp_path):
     document = json.loads((tmp_path / fitted).read_text())
     array = {"type": "array", "dtype": "float64", "shape": [10**5, 10**5], "base64": "AAAA"}
-    document["object"]["fitted"]["coef_"] = array
+    document["object"]["fit"]["columns"]["fields"]["classes"] = array
     (tmp_path / fitted).write_text(json.dumps(document))
     told = run("explain", fitted, code=2).stderr
     assert "is no calibrator" in told
-    assert "coef_" in told
+    assert "fit.columns.classes" in told
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_not_enough_memory(good, monkeypatch):
     def huge(*_):
         raise MemoryError("Unable to allocate 10 GiB")
 
-    monkeypatch.setattr(dircal.TemperatureScaling, "_fit", huge)
+    monkeypatch.setattr(dircal.TemperatureScaling.method_class, "learn", huge)
     assert "Not enough memory. Unable to allocate 10 GiB" in good("map.json")
 
 
@@ -217,14 +217,12 @@ def test_a_bug_is_called_one(good, monkeypatch):
     def broken(*_):
         raise RuntimeError("oops")
 
-    monkeypatch.setattr(dircal.TemperatureScaling, "_fit", broken)
+    monkeypatch.setattr(dircal.TemperatureScaling.method_class, "learn", broken)
     assert "This is a bug of dircal: RuntimeError: oops" in good("map.json")
 
 
-def test_debug_shows_the_traceback(tmp_path, monkeypatch):
+def test_debug_shows_the_traceback(app, tmp_path, monkeypatch):
     from click.testing import CliRunner
-
-    from dircal.cli._app import app
 
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["explain", "none.json", "--debug"])

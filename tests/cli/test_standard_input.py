@@ -5,8 +5,6 @@ import sys
 import numpy as np
 import pytest
 
-from dircal.cli._app import app
-
 
 def run_with(content, *arguments):
     command = [sys.executable, "-m", "dircal", *arguments]
@@ -64,7 +62,7 @@ def test_files_say_by_their_ending_what_they_are(run, write_csv, name):
     assert "--format csv is for standard input" in told
 
 
-def test_the_report_keeps_the_short_name_for_what_it_writes():
+def test_the_report_keeps_the_short_name_for_what_it_writes(app):
     names = {
         name: [one for p in app.get_command(None, name).params for one in p.opts]
         for name in ("fit", "report")

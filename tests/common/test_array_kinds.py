@@ -48,6 +48,7 @@ def assert_same_kind(result, given, expected, atol):
     np.testing.assert_allclose(as_array(result), expected, rtol=0.0, atol=atol)
 
 
+@pytest.mark.representatives
 def test_the_kind_of_the_scores_is_that_of_probabilities(calibrator, library, make_problem):
     problem = make_problem(0, n=150, k=3)
     proba = problem.proba.astype(np.float32)  # what every library can hold
@@ -66,6 +67,7 @@ def test_the_kind_of_the_scores_is_that_of_probabilities(calibrator, library, ma
     assert type(fitted.predict_proba(proba.tolist())) is np.ndarray
 
 
+@pytest.mark.representatives
 def test_one_column(binary, library, make_problem):
     problem = make_problem(0, n=150, k=2)
     column = problem.proba[:, 1].astype(np.float32)

@@ -82,6 +82,7 @@ def test_the_last_of_the_classes_is_the_one_a_column_speaks_of(binary, make_prob
     assert_allclose(turned.predict_proba(problem.proba[:, 0]), plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_a_named_column_speaks_of_the_label_it_is_named_after(binary, make_problem):
     problem = make_problem(2, n=300, k=2)
     labels = np.array(["no", "yes"])[problem.y]
@@ -99,6 +100,7 @@ def test_a_named_column_speaks_of_the_label_it_is_named_after(binary, make_probl
     assert_allclose(clone(binary).fit(nameless, labels).predict_proba(nameless), plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_a_column_with_another_name_stays_itself(binary, make_problem):
     problem = make_problem(2, n=300, k=2)
     frame = pd.DataFrame({"score": problem.proba[:, 1]})
@@ -116,12 +118,14 @@ TOO_MANY = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize(("X", "y", "options", "message"), TOO_MANY.values(), ids=TOO_MANY)
 def test_more_than_two_classes_need_one_vs_rest(binary, X, y, options, message):
     with pytest.raises(ValueError, match=rf"{message}.*for two classes\..*OneVsRestCalibrator"):
         binary.set_params(**options).fit(X, y)
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("value", [-0.25, 1.25])
 def test_a_column_of_something_else_is_refused(binary, value):
     X = np.array([0.2, value, 0.7])
@@ -245,6 +249,7 @@ LABELS = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_labels_of_any_kind(binary, labels, make_problem):
     problem = make_problem(11, n=200, k=2)
@@ -310,6 +315,7 @@ NOT_FOR_BINARY = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_checks_of_scikit_learn(binary, configure, on_the_simplex, scale):
     configure(binary, input_scale=scale)

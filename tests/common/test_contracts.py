@@ -132,8 +132,8 @@ def test_constants_on_rows_of_logits_change_nothing(calibrator, configure, make_
     assert same != getattr(calibrator.method_class, "reads_raw_logits", False)
 
 
-def test_float32_gives_the_answer_of_float64(scaled):
-    calibrator, make = scaled
+def test_float32_gives_the_answer_of_float64(either):
+    calibrator, make = either
     X, y = make(5, n=400, k=4)
     wide = clone(calibrator).fit(X, y).predict_proba(X)
     narrow = clone(calibrator).fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
@@ -169,6 +169,7 @@ LABELS = {
 }
 
 
+@pytest.mark.representatives
 def test_labels_of_any_kind(calibrator, make_problem):
     problem = make_problem(8, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -179,6 +180,7 @@ def test_labels_of_any_kind(calibrator, make_problem):
         assert_array_equal(named.predict(problem.proba), labels[plain.argmax(axis=1)])
 
 
+@pytest.mark.representatives
 def test_boolean_labels(calibrator, make_problem):
     problem = make_problem(8, n=200, k=2)
     fitted = calibrator.fit(problem.proba, problem.y.astype(bool))
@@ -186,6 +188,7 @@ def test_boolean_labels(calibrator, make_problem):
     assert fitted.predict(problem.proba).dtype == bool
 
 
+@pytest.mark.representatives
 def test_labels_in_a_column_with_a_warning(calibrator, make_problem):
     problem = make_problem(8, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -194,6 +197,7 @@ def test_labels_in_a_column_with_a_warning(calibrator, make_problem):
     assert_allclose(column.predict_proba(problem.proba), plain, rtol=1e-10)
 
 
+@pytest.mark.representatives
 def test_frames_are_matched_by_name_whatever_their_index(calibrator, make_problem):
     problem = make_problem(9, n=200, k=3)
     labels = np.array(["ant", "bee", "cow"])
@@ -212,6 +216,7 @@ def test_frames_are_matched_by_name_whatever_their_index(calibrator, make_proble
     assert_allclose(from_polars.predict_proba(problem.proba[:, [2, 0, 1]]), plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_integer_columns_of_a_frame_name_integer_labels(calibrator, make_problem):
     problem = make_problem(9, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y + 1).predict_proba(problem.proba)
@@ -220,6 +225,7 @@ def test_integer_columns_of_a_frame_name_integer_labels(calibrator, make_problem
     assert_allclose(fitted.predict_proba(frame), plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_columns_in_another_order_through_classes(calibrator, configure, make_problem):
     problem = make_problem(9, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -230,8 +236,8 @@ def test_columns_in_another_order_through_classes(calibrator, configure, make_pr
     assert_allclose(fitted.predict_proba(turned), plain, atol=SAME)
 
 
-def test_an_absent_class_needs_a_name(scaled, configure, quietly):
-    calibrator, make = scaled
+def test_an_absent_class_needs_a_name(either, configure, quietly):
+    calibrator, make = either
     X, y = make(10, n=200, k=4)
     y = np.where(y == 3, 0, y)
     with pytest.raises(ValueError, match=r"4 columns.*only 3 class.*`classes=\[...\]`"):
@@ -250,8 +256,8 @@ def test_fewer_rows_than_classes(scaled, n, configure, quietly):
     assert_on_simplex(fitted.predict_proba(new), new.shape)
 
 
-def test_separable_rows(scaled, quietly):
-    calibrator, make = scaled
+def test_separable_rows(either, quietly):
+    calibrator, make = either
     X, _ = make(13, n=200, k=3)
     fitted = quietly(calibrator, X, X.argmax(axis=1))
     assert_on_simplex(fitted.predict_proba(X), X.shape)
@@ -328,6 +334,7 @@ def test_input_is_never_modified(either):
         assert_array_equal(array, copy)
 
 
+@pytest.mark.representatives
 def test_memory_order_and_strides_are_irrelevant(either):
     calibrator, make = either
     X, y = make(15, n=200, k=3)
@@ -338,6 +345,7 @@ def test_memory_order_and_strides_are_irrelevant(either):
         assert_allclose(clone(calibrator).fit(same, y).predict_proba(same), plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_memory_maps(either, tmp_path):
     calibrator, make = either
     X, y = make(15, n=300, k=3)
@@ -347,6 +355,7 @@ def test_memory_maps(either, tmp_path):
     assert_allclose(clone(calibrator).fit(mapped, y).predict_proba(mapped), plain, rtol=1e-12)
 
 
+@pytest.mark.representatives
 def test_weights_as_series_and_lists(calibrator, make_problem):
     problem = make_problem(15, n=200, k=3)
     weight = np.random.default_rng(0).random(200)
@@ -356,6 +365,7 @@ def test_weights_as_series_and_lists(calibrator, make_problem):
         assert_array_equal(fitted.predict_proba(problem.proba), plain)
 
 
+@pytest.mark.representatives
 def test_scores_as_objects(calibrator, make_problem):
     problem = make_problem(15, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -363,6 +373,7 @@ def test_scores_as_objects(calibrator, make_problem):
     assert_array_equal(fitted.predict_proba(problem.proba.astype(object)), plain)
 
 
+@pytest.mark.representatives
 def test_pipeline_gives_the_same(calibrator, make_problem):
     problem = make_problem(15, n=200, k=3)
     plain = clone(calibrator).fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -396,6 +407,7 @@ def test_prediction_is_row_by_row(either):
     assert_allclose(calibrator.predict_proba(X[order]), together[order], rtol=1e-12)
 
 
+@pytest.mark.representatives
 def test_prediction_leaves_the_calibrator_alone(calibrator, make_problem):
     problem = make_problem(15, n=200, k=3)
     calibrator.fit(problem.proba, problem.y)
@@ -418,6 +430,7 @@ def test_refitting_repeats_and_forgets(either):
     assert not hasattr(calibrator, "feature_names_in_")
 
 
+@pytest.mark.representatives
 def test_a_fit_that_fails_loses_nothing(calibrator, make_problem):
     problem = make_problem(16, n=200, k=3)
     first = calibrator.fit(problem.proba, problem.y).predict_proba(problem.proba)
@@ -438,6 +451,7 @@ def test_clone_and_pickle(calibrator, make_problem):
         clone(fitted).predict_proba(problem.proba)
 
 
+@pytest.mark.representatives
 def test_grid_search_by_log_loss(calibrator, make_problem):
     problem = make_problem(19, n=300, k=3)
     grid = {"lam": [1e-4, 1.0]} if "lam" in calibrator.get_params() else {"classes": [None]}

@@ -110,12 +110,14 @@ def test_one_class_has_all_rows(calibrator, configure, make_problem, through_a_f
     through_a_file(calibrator.fit(problem.proba, np.ones(40, dtype=int)))
 
 
+@pytest.mark.representatives
 def test_truth_values(binary, make_problem, through_a_file):
     problem = make_problem(0, n=200, k=2)
     loaded = through_a_file(binary.fit(problem.proba, problem.y == 1))
     assert loaded.predict(problem.proba).dtype == bool
 
 
+@pytest.mark.representatives
 def test_names_of_columns_and_classes(calibrator, configure, make_problem, through_a_file):
     problem = make_problem(0, n=200, k=3)
     frame = pd.DataFrame(problem.proba, columns=["z", "b", "m"])

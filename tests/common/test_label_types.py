@@ -188,7 +188,7 @@ def test_other_labels_are_texts_elsewhere_and_refused_in_files(labels, text, adv
     for found in literals(to_python(calibrator)):
         assert_exact(found, text)
     for write in (dircal.io.to_bytes, to_torch):
-        with pytest.raises(ValueError, match=f"classes_ holds values of the type .*{advice}"):
+        with pytest.raises(ValueError, match=f"classes holds values of the type .*{advice}"):
             write(calibrator)
     given, _ = fit(labels, classes=list(labels))
     if not isinstance(labels[0], Odd):

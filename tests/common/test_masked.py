@@ -63,6 +63,7 @@ def test_rows_with_one_class_left_tell_a_fit_nothing(of_logits, masked_problem):
     assert_allclose(more.predict_proba(Z), expected, rtol=1e-6)
 
 
+@pytest.mark.representatives
 def test_a_row_without_a_class_is_an_error(of_logits, masked_problem):
     _, masked, y = masked_problem
     of_logits.fit(masked, y)

@@ -17,6 +17,7 @@ def card_of(calibrator):
     return ET.fromstring(html[:end]), html[end:]
 
 
+@pytest.mark.representatives
 def test_before_a_fit_scikit_learn_shows_it(calibrator):
     assert str(calibrator) == repr(calibrator)
     assert 'class="dircal"' not in calibrator._repr_html_()

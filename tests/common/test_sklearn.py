@@ -11,6 +11,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 def test_checks_of_scikit_learn(calibrator, configure, on_the_simplex, scale):
     configure(calibrator, input_scale=scale)

@@ -31,8 +31,8 @@ def repeat_rows(X, counts):
     return np.repeat(X[rows], times, axis=0), np.repeat(labels, times)
 
 
-def test_one_hot_rows_are_labels(scaled):
-    calibrator, make = scaled
+def test_one_hot_rows_are_labels(either):
+    calibrator, make = either
     X, y = make(0, n=300, k=3)
     hard = clone(calibrator).fit(X, y).predict_proba(X)
     for dtype in (np.int64, np.float64, bool):
@@ -40,8 +40,8 @@ def test_one_hot_rows_are_labels(scaled):
         assert_array_equal(soft.predict_proba(X), hard)
 
 
-def test_counts_equal_repeated_rows(scaled):
-    calibrator, make = scaled
+def test_counts_equal_repeated_rows(either):
+    calibrator, make = either
     X, y = make(2, n=300, k=3)
     counts = draw_counts(y, 3)
     soft = clone(calibrator).fit(X, counts)
@@ -84,6 +84,7 @@ def test_relabelling_permutes_soft_labels(either):
     assert_allclose(permuted.predict_proba(X[:, order]), plain[:, order], atol=SAME)
 
 
+@pytest.mark.representatives
 def test_labels_of_columns(calibrator, configure, make_problem):
     problem = make_problem(6, n=200, k=3)
     counts = draw_counts(problem.y, 3)
@@ -99,6 +100,7 @@ def test_labels_of_columns(calibrator, configure, make_problem):
     assert_allclose(by_frame.predict_proba(problem.proba), expected[:, [1, 0, 2]], atol=SAME)
 
 
+@pytest.mark.representatives
 def test_frames_are_matched_by_name(calibrator, make_problem):
     problem = make_problem(6, n=200, k=3)
     names = ["b", "a", "c"]
@@ -109,6 +111,7 @@ def test_frames_are_matched_by_name(calibrator, make_problem):
     assert_allclose(moved, plain, atol=SAME)
 
 
+@pytest.mark.representatives
 def test_rows_without_annotators_may_hold_anything(either):
     calibrator, make = either
     X, y = make(7, n=200, k=3)
@@ -138,6 +141,7 @@ BAD = {
 }
 
 
+@pytest.mark.representatives
 @pytest.mark.parametrize(("row", "options", "message"), BAD.values(), ids=BAD)
 def test_bad_soft_labels(row, options, message, calibrator, make_problem):
     problem = make_problem(0, n=20, k=3)
@@ -145,6 +149,7 @@ def test_bad_soft_labels(row, options, message, calibrator, make_problem):
         calibrator.fit(problem.proba, np.array(row * 20), **options)
 
 
+@pytest.mark.representatives
 def test_counts_need_columns(calibrator, make_problem):
     problem = make_problem(0, n=20, k=3)
     with pytest.raises(ValueError, match=r"`counts` is True, but `y` is one label for each row"):
@@ -203,6 +208,7 @@ def test_recalibration_takes_counts(make_problem):
     assert_allclose(soft.predict_proba(problem.proba), hard.predict_proba(problem.proba), atol=SAME)
 
 
+@pytest.mark.representatives
 def test_a_masked_class_that_may_be_the_label(calibrator, configure, make_problem):
     configure(calibrator, input_scale="logit")
     problem = make_problem(3, n=100, k=3)

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dircal import calibration_test, calibration_test_from_confidence, metrics
-from dircal._core.stats import moments
 
 STATISTICS = ["confidence_ece", "classwise_ece"]
 
@@ -179,11 +178,11 @@ def test_confidence_a_hair_above_one_is_certainty(confidence):
     assert result.pvalue == 0.5
 
 
-def test_many_rows_have_moments_and_say_so(make_problem, monkeypatch):
+def test_many_rows_have_moments_and_say_so(make_problem, use_limits):
     problem = make_problem(0, n=3000, k=4, scale=1.0)
     given = {"statistic": "classwise_ece", "n_resamples": 4000, "random_state": 0}
     drawn = calibration_test(problem.y, problem.proba, **given)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 3000)
+    use_limits("ResamplingLimits", min_moment_rows=3000)
     found = calibration_test(problem.y, problem.proba, **given)
     assert (drawn.source, found.source) == ("draws", "moments")
     assert found.statistic == drawn.statistic
@@ -193,5 +192,5 @@ def test_many_rows_have_moments_and_say_so(make_problem, monkeypatch):
     assert "from moments" not in repr(drawn)
     # What is exact stays so, and too many cells have no covariance.
     assert calibration_test(problem.y, problem.proba).source == "draws"
-    monkeypatch.setattr(moments, "_MOST_SUMS", 59)
+    use_limits("ResamplingLimits", max_moment_sums=59)
     assert calibration_test(problem.y, problem.proba, **given).source == "multipliers"

@@ -18,7 +18,6 @@ from dircal import (
     metrics,
     paired_comparison,
 )
-from dircal._core.stats import moments
 from dircal.exceptions import ConvergenceWarning
 
 PAIR = [TemperatureScaling(), VectorScaling()]
@@ -222,7 +221,9 @@ class Halves(ClassifierMixin, BaseEstimator):
 
 def test_rivals_that_give_no_probabilities_are_told(make_problem):
     problem = make_problem(11, n=60, k=3)
-    with pytest.raises(ValueError, match=r"holds Halves, whose predict_proba gives no prob.*row 0"):
+    with pytest.raises(
+        ValueError, match=r"holds Halves, whose predict_proba does not return prob.*row 0"
+    ):
         run([Halves()], problem.proba, problem.y)
     with pytest.raises(ValueError, match="must be a calibrator of dircal; got the class Halves"):
         run({"one": Halves}, problem.proba, problem.y)
@@ -372,11 +373,11 @@ def test_intervals_are_told_beside_the_value_that_they_are_of(make_problem):
     assert "without bias" not in repr(few)
 
 
-def test_moments_of_many_rows_tell_what_draws_tell(make_problem, monkeypatch):
+def test_moments_of_many_rows_tell_what_draws_tell(make_problem, use_limits):
     problem = make_problem(3, n=4000, k=3)
     options = {"n_resamples": 2000, "cv": 2, "measures": ["log_loss", *GAPS]}
     drawn = run([VectorScaling()], problem.proba, problem.y, **options)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 1000)
+    use_limits("ResamplingLimits", min_moment_rows=1000)
     found = run([VectorScaling()], problem.proba, problem.y, **options)
     assert {row.source for row in drawn} == {"draws"}
     assert {row.source for row in found} == {"moments"}
@@ -406,10 +407,9 @@ def test_moments_of_many_rows_tell_what_draws_tell(make_problem, monkeypatch):
     assert [row.low, row.high] == pytest.approx([alone.low, alone.high], rel=1e-6)
 
 
-def test_some_measures_may_have_too_many_sums(make_problem, monkeypatch):
+def test_some_measures_may_have_too_many_sums(make_problem, use_limits):
     problem = make_problem(3, n=400, k=3)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 100)
-    monkeypatch.setattr(moments, "_MOST_SUMS", 64)
+    use_limits("ResamplingLimits", min_moment_rows=100, max_moment_sums=64)
     table = run([TemperatureScaling()], problem.proba, problem.y, measures=["log_loss", *GAPS])
     sources = {row.measure: row.source for row in table}
     assert sources["log_loss"] == "moments"

@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 from dircal import confidence_interval, metrics
-from dircal._core.stats import moments
 from dircal.metrics import (
     class_ece,
     classwise_ece,
@@ -223,11 +222,11 @@ def test_the_measure_comes_last():
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier_score", "confidence_ece", "classwise_ece"])
-def test_many_rows_have_moments_and_say_so(metric, make_problem, monkeypatch):
+def test_many_rows_have_moments_and_say_so(metric, make_problem, use_limits):
     problem = make_problem(0, n=3000, k=4)
     given = {"n_resamples": 4000, "random_state": 0}
     drawn = confidence_interval(problem.y, problem.proba, metric, **given)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 3000)
+    use_limits("ResamplingLimits", min_moment_rows=3000)
     found = confidence_interval(problem.y, problem.proba, metric, **given)
     assert (drawn.source, found.source) == ("draws", "moments")
     assert found.estimate == drawn.estimate

@@ -3,14 +3,12 @@ import pytest
 from scipy.special import softmax
 
 from dircal import calibration_test, confidence_interval
-from dircal._core.stats import moments, multipliers
 
 
 @pytest.fixture
-def many_classes(monkeypatch):
+def many_classes(use_limits):
     """Rows that count as many, of classes that count as many."""
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 12_000)
-    monkeypatch.setattr(moments, "_MOST_SUMS", 100)
+    use_limits("ResamplingLimits", min_moment_rows=12_000, max_moment_sums=100)
     rng = np.random.default_rng(0)
     P = softmax(rng.normal(scale=3.0, size=(12_000, 20)), axis=1)
     return (np.log(P) + rng.gumbel(size=P.shape)).argmax(axis=1), P
@@ -22,11 +20,11 @@ def run(y, P, n_resamples=1000, **options):
     )
 
 
-def test_as_labels_that_are_drawn(many_classes, monkeypatch):
+def test_as_labels_that_are_drawn(many_classes, use_limits):
     found = run(*many_classes)
     assert found.source == "multipliers"
     assert "from multipliers, no evidence" in repr(found)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 12_001)
+    use_limits("ResamplingLimits", min_moment_rows=12_001)
     expected = run(*many_classes)
     assert expected.source == "draws"
     assert found.statistic == expected.statistic
@@ -35,9 +33,9 @@ def test_as_labels_that_are_drawn(many_classes, monkeypatch):
     assert found.pvalue == pytest.approx(expected.pvalue, abs=0.1)
 
 
-def test_some_rows_are_enough(many_classes, monkeypatch):
+def test_some_rows_are_enough(many_classes, use_limits):
     expected = run(*many_classes).null_sample
-    monkeypatch.setattr(multipliers, "_SIGNED_ROWS", 6000)
+    use_limits("ResamplingLimits", signed_rows=6000)
     found = run(*many_classes).null_sample
     assert (found != expected).all()
     assert found.mean() == pytest.approx(expected.mean(), rel=0.02)
@@ -57,14 +55,14 @@ def test_bins_of_equal_mass(many_classes):
     assert run(*many_classes, n_resamples=64, strategy="mass").source == "multipliers"
 
 
-def test_intervals(many_classes, monkeypatch):
+def test_intervals(many_classes, use_limits):
     y, P = many_classes
     off = softmax(1.5 * np.log(P), axis=1)
     options = {"metric": "classwise_ece", "n_resamples": 1000, "random_state": 0}
     found = confidence_interval(y, off, **options)
     assert found.source == "multipliers"
     assert repr(found).endswith(", from multipliers>")
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 12_001)
+    use_limits("ResamplingLimits", min_moment_rows=12_001)
     expected = confidence_interval(y, off, **options)
     assert expected.source == "draws"
     width = expected.high - expected.low

@@ -153,11 +153,11 @@ def test_bad_arguments(options, message):
         score_test([0, 1], [[0.9, 0.1], [0.2, 0.8]], **options)
 
 
-def test_moments_of_many_rows(monkeypatch):
+def test_moments_of_many_rows(use_limits):
     y, P = draw(9, n=6000, k=3)
     by_labels = run(y, P)
     assert by_labels.source == "draws"
-    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 6000)
+    use_limits("ResamplingLimits", min_moment_rows=6000)
     found = run(y, P)
     assert found.source == "moments"
     assert found.statistic == pytest.approx(by_labels.statistic, rel=1e-9)
@@ -169,12 +169,12 @@ def test_moments_of_many_rows(monkeypatch):
     assert off.pvalue == 1 / 200
 
 
-def test_labels_are_drawn_for_models_that_are_nearly_always_sure(monkeypatch):
+def test_labels_are_drawn_for_models_that_are_nearly_always_sure(use_limits):
     rng = np.random.default_rng(0)
     P = softmax(rng.normal(scale=200.0, size=(6000, 3)), axis=1)
     y = P.argmax(axis=1)
     expected = run(y, P)
-    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 6000)
+    use_limits("ResamplingLimits", min_moment_rows=6000)
     found = run(y, P)
     assert found.source == "draws"
     assert found.pvalue == expected.pvalue

@@ -9,7 +9,6 @@ from scipy.special import softmax
 
 from dircal import calibration_test, confidence_interval, score_test
 from dircal._core.data.chunks import Chunk
-from dircal._core.stats import moments as moments_module
 from dircal._core.stats.score import score_structure, scores_at_identity
 from dircal._core.stats.score_moments import score_moments, sums_of_normal_scores
 
@@ -40,7 +39,7 @@ def test_score_tests_reject_as_often_as_they_say(k, spread, record):
 
 
 @pytest.mark.parametrize(("k", "spread"), [(3, 3.0), (10, 3.0), (10, 8.0), (100, 5.0)])
-def test_nulls_have_the_mean_of_draws(k, spread, record, monkeypatch):
+def test_nulls_have_the_mean_of_draws(k, spread, record, use_limits):
     n, rng = 100_000, np.random.default_rng(k)
     truth = draw(k, spread, n, rng)
     y = (np.log(truth) + rng.gumbel(size=truth.shape)).argmax(axis=0)
@@ -53,7 +52,7 @@ def test_nulls_have_the_mean_of_draws(k, spread, record, monkeypatch):
 
     by_moments, source = mean()
     assert source == "moments"
-    monkeypatch.setattr(moments_module, "_FEWEST_ROWS", 10**9)
+    use_limits("ResamplingLimits", min_moment_rows=10**9)
     by_draws, source = mean()
     assert source == "draws"
     off = by_moments / by_draws - 1.0
@@ -62,7 +61,7 @@ def test_nulls_have_the_mean_of_draws(k, spread, record, monkeypatch):
     assert abs(off) <= 0.02
 
 
-def test_time(record, monkeypatch):
+def test_time(record, use_limits):
     """Processor time of the same calls by 1000 draws and from moments, with ten classes."""
     rng = np.random.default_rng(0)
     truth = draw(10, 3.0, 100_000, rng)
@@ -84,9 +83,9 @@ def test_time(record, monkeypatch):
 
     for what, allowed, call in calls:
         by_moments = min(seconds(call) for _ in range(3))
-        with monkeypatch.context() as patch:
-            patch.setattr(moments_module, "_FEWEST_ROWS", 10**9)
-            ratio = seconds(call) / by_moments
+        use_limits("ResamplingLimits", min_moment_rows=10**9)
+        ratio = seconds(call) / by_moments
+        use_limits("ResamplingLimits", min_moment_rows=100_000)
         claim = f"time of 1000 draws over that of moments, {what}, k = 10, n = 100,000"
         # A busy machine would write another number each time.
         record(claim, "enough" if ratio >= allowed else "less", f"at least {allowed:g}")

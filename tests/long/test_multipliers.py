@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from dircal import confidence_interval
-from dircal._core.stats import moments
 
 K, SPREAD, SLOPE, N, N_SETS = 20, 3.0, 1.5, 4000, 400
 # Three standard errors around 95 % of 400 sets.
@@ -25,7 +24,7 @@ def true_error():
     return np.mean([np.abs(one).sum() / len(said) for one in gaps])
 
 
-def test_intervals_hold_the_truth(record, monkeypatch):
+def test_intervals_hold_the_truth(record, use_limits):
     truth = true_error()
     held = dict.fromkeys(("multipliers", "draws"), 0)
     for seed in range(N_SETS):
@@ -34,8 +33,7 @@ def test_intervals_hold_the_truth(record, monkeypatch):
         y = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
         said = softmax(SLOPE * logs, axis=1)
         for source, fewest in (("multipliers", N), ("draws", N + 1)):
-            monkeypatch.setattr(moments, "_FEWEST_ROWS", fewest)
-            monkeypatch.setattr(moments, "_MOST_SUMS", 100)
+            use_limits("ResamplingLimits", min_moment_rows=fewest, max_moment_sums=100)
             found = confidence_interval(
                 y, said, "classwise_ece", n_resamples=400, random_state=seed, classes=range(K)
             )

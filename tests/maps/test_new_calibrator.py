@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import dircal
 from dircal import calibrators, export
 from dircal.calibrators import AbstractCalibrator, AbstractScoreMethod, Fit
-from dircal.io import _registry
+from dircal.io import _registry, _types
 from dircal.maps import Diagonal, LogProbability, Normalise, Softmax
 
 
@@ -39,6 +39,8 @@ class ShareMethod(AbstractScoreMethod):
 class ShareCalibrator(AbstractCalibrator):
     """A calibrator of its own, made of known steps."""
 
+    n_rows_: int
+
     method_class = ShareMethod
 
     def __init__(self, *, input_scale="probability", classes=None) -> None:
@@ -46,16 +48,21 @@ class ShareCalibrator(AbstractCalibrator):
         self.classes = classes
 
 
+def forget():
+    """Clear the caches of known classes."""
+    for module in (_registry, _types):
+        for name in module.__all__:
+            getattr(getattr(module, name), "cache_clear", lambda: None)()
+
+
 @pytest.fixture
 def fitted(make_problem, monkeypatch):
     monkeypatch.setattr(calibrators, "ShareCalibrator", ShareCalibrator, raising=False)
     monkeypatch.setattr(calibrators, "__all__", [*calibrators.__all__, "ShareCalibrator"])
-    for name in _registry.__all__:
-        getattr(getattr(_registry, name), "cache_clear", lambda: None)()
+    forget()
     problem = make_problem(0, n=300, k=3)
     yield ShareCalibrator().fit(problem.proba, problem.y), problem.proba
-    for name in _registry.__all__:
-        getattr(getattr(_registry, name), "cache_clear", lambda: None)()
+    forget()
 
 
 def test_it_is_saved_and_loaded(fitted, tmp_path):

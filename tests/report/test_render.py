@@ -149,7 +149,7 @@ def test_a_report_in_a_notebook_is_closed(report):
     assert attributes["srcdoc"] == report.to_html()
 
 
-def test_the_score_test_says_where_it_comes_from(problem, monkeypatch):
+def test_the_score_test_says_where_it_comes_from(problem, use_limits):
     def told():
         report = Report.from_predictions(
             problem.y, problem.proba, calibrators=[TemperatureScaling()], n_resamples=100
@@ -157,6 +157,5 @@ def test_the_score_test_says_where_it_comes_from(problem, monkeypatch):
         return re.search(r"The score test finds.*?(100 draws[^)]*)\)", report.to_html(), re.S)[1]
 
     assert told() == "100 draws"
-    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 10)
-    monkeypatch.setattr("dircal._core.stats.score_moments._MOST_EXCESS", 100.0)
+    use_limits("ResamplingLimits", min_moment_rows=10, max_excess_kurtosis=100.0)
     assert told() == "100 draws from moments"

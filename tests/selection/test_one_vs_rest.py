@@ -20,7 +20,6 @@ from dircal import (
     load,
     save,
 )
-from dircal._core.data import chunks as _rows
 from dircal._core.data import simplex
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
@@ -111,15 +110,16 @@ def test_the_rest_of_logits(seed, k):
 
 
 @each_inner
-def test_blocks_of_classes_and_of_rows_change_nothing(inner, make_problem, monkeypatch, tmp_path):
+def test_blocks_of_classes_and_of_rows_change_nothing(
+    inner, make_problem, monkeypatch, use_limits, tmp_path
+):
     problem = make_problem(2, n=700, k=5)
     plain = OneVsRestCalibrator(inner).fit(problem.proba, problem.y).predict_proba(problem.proba)
     np.save(tmp_path / "X.npy", problem.proba)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     two_classes = TableLimits(pair_cells=2 * 2 * 700)
     monkeypatch.setattr(_labelled_rows, "LIMITS", two_classes)
-    monkeypatch.setattr(_rows, "_CHUNK_ROWS_AT_LEAST", 100)
-    monkeypatch.setattr(_rows, "_CHUNK_ELEMENTS", 1)
+    use_limits("DataLimits", min_chunk_rows=100, chunk_elements=1)
     pieces = OneVsRestCalibrator(inner).fit(mapped, problem.y)
     assert_allclose(pieces.predict_proba(mapped), plain, atol=1e-8)
 

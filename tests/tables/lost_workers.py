@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import dask
 import dask.dataframe as dd
@@ -19,7 +20,7 @@ import pandas as pd
 from distributed import Client, LocalCluster
 
 from dircal import VectorScaling, scan
-from dircal._core.data import parts
+from dircal._core.data.limits import DATA_LIMITS
 from dircal.tables import _dask_parts
 
 CASES = [(1, "fold"), (2, "fold"), (1, "between")]
@@ -69,7 +70,7 @@ def disturbed_fit(client, frame, n_workers, when):
 
 def main(path):
     # Bundles of 64 kB, so that a small table makes many.
-    parts._FEWEST_BYTES = 2**16
+    DATA_LIMITS.set(replace(DATA_LIMITS.get(), min_bundle_bytes=2**16))
     lazy = dd.from_pandas(pd.read_parquet(path), npartitions=7, sort=False)
     with (
         dask.config.set(PATIENCE),

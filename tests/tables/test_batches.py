@@ -39,11 +39,10 @@ def test_files_folders_patterns_and_datasets(folder, frame, in_parts):
             assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
-def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts):
-    from dircal._core.data import parts
+def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts, use_limits):
     from dircal.tables import _local_parts
 
-    monkeypatch.setattr(parts, "_FEWEST_BYTES", 2**14)
+    use_limits("DataLimits", min_bundle_bytes=2**14)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr(_local_parts.os, "cpu_count", lambda: 8)

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import dask.dataframe as dd
@@ -41,13 +42,12 @@ CALIBRATORS = {
 
 
 @pytest.fixture(scope="module")
-def small_bundles():
+def small_bundles(limits):
     """Bundles of 64 kB, so that a small table makes many."""
-    from dircal._core.data import parts
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "_FEWEST_BYTES", 2**16)
-        yield
+    of_data = limits["DataLimits"]
+    token = of_data.set(replace(of_data.get(), min_bundle_bytes=2**16))
+    yield
+    of_data.reset(token)
 
 
 @pytest.fixture(scope="module")

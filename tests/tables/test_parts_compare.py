@@ -7,8 +7,6 @@ import pytest
 
 from dircal import AutoCalibrator, CalibratorCV, TemperatureScaling, compare
 from dircal._core.data.folds import RowFolds
-from dircal._core.stats import moments
-from dircal.inference import _evaluation_split
 from dircal.tables import FITTING, TableLimits, check_fit
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -59,10 +57,10 @@ def test_it_is_that_of_one_array(n_parts, some, cut, pairs, in_parts):
 
 
 def test_one_fold_of_very_many_rows_is_scored_and_moments_are_told(
-    some, cut, pairs, monkeypatch, in_parts
+    some, cut, pairs, use_limits, in_parts
 ):
-    monkeypatch.setattr(_evaluation_split, "ALL_FOLDS_UP_TO", 1500)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
+    use_limits("InferenceLimits", max_fold_rows=1500)
+    use_limits("ResamplingLimits", min_moment_rows=200)
     options = {"measures": WITHOUT_SEARCH, "n_resamples": 100, "random_state": 0}
     found = compare(TRIED, in_parts(cut(some, 4)), **options)
     whole = compare(TRIED, some[NAMES], some["y"], cv=pairs(len(some), 5, [0]), **options)

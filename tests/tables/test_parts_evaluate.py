@@ -12,7 +12,6 @@ from dircal import (
     metrics,
     score_test,
 )
-from dircal._core.stats import moments
 from dircal.metrics import RECORDS, Table, measures_in
 from dircal.tables._local_parts import _LocalParts
 
@@ -57,10 +56,10 @@ def test_intervals_and_tests_are_those_of_the_functions(n_parts, some, cut, in_p
 
 
 @pytest.mark.parametrize("n_parts", [1, 7])
-def test_moments_are_those_of_one_array(n_parts, some, cut, monkeypatch, in_parts):
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 5000)
+def test_moments_are_those_of_one_array(n_parts, some, cut, use_limits, in_parts):
+    use_limits("ResamplingLimits", min_moment_rows=5000)
     # Few rows are asked how cells depend on each other: the same ones in any parts.
-    monkeypatch.setattr(moments, "_PAIRS", 2e4)
+    use_limits("ResamplingLimits", min_pairs=2e4)
     parts = cut(some.drop(columns="w"), n_parts)
     found = evaluate(in_parts(parts), n_resamples=100, random_state=3)
     assert {one.source for one in found.intervals.values()} == {"moments"}

@@ -7,9 +7,6 @@ import pytest
 
 from dircal import Report, TemperatureScaling, VectorScaling
 from dircal._core.data.folds import RowFolds
-from dircal._core.stats import moments
-from dircal.inference import _evaluation_split
-from dircal.report import _changes, _copies
 
 NAMES = ["ant", "bee", "cat", "dog"]
 TRIED = {"one": TemperatureScaling(), "each": VectorScaling()}
@@ -84,9 +81,9 @@ def test_weights_and_rows_without_any(some, cut, in_parts):
     assert_same(found, whole)
 
 
-def test_one_fold_of_very_many_rows_is_scored(some, cut, monkeypatch, in_parts):
-    monkeypatch.setattr(_evaluation_split, "ALL_FOLDS_UP_TO", 1000)
-    monkeypatch.setattr(moments, "_FEWEST_ROWS", 200)
+def test_one_fold_of_very_many_rows_is_scored(some, cut, use_limits, in_parts):
+    use_limits("InferenceLimits", max_fold_rows=1000)
+    use_limits("ResamplingLimits", min_moment_rows=200)
     options = {"n_resamples": 100, "calibrators": VectorScaling()}
     found = Report.from_predictions(in_parts(cut(some, 4), scores=NAMES), **options)
     fitting, scoring = folds_of(len(some), 5, [0])[0]
@@ -133,13 +130,12 @@ def test_on_a_cluster_and_from_files(client, some, tmp_path, in_parts):
     assert_same(on_workers.to_dict(), from_files.to_dict())
 
 
-def test_of_more_rows_some_are_looked_at(some, cut, monkeypatch, in_parts):
+def test_of_more_rows_some_are_looked_at(some, cut, use_limits, in_parts):
     twice = some.iloc[np.repeat(np.arange(400), 2)].reset_index(drop=True)
     options = {"calibrators": TRIED, "n_resamples": 100, "cv": 2}
     exact = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert exact.data.n_copies == 400
-    monkeypatch.setattr(_copies, "_MOST_ROWS", 100)
-    monkeypatch.setattr(_changes, "_ASKED", 100)
+    use_limits("ReportLimits", max_copy_rows=100, max_change_rows=100)
     rough = Report.from_predictions(in_parts(cut(twice, 2), scores=NAMES), **options).summary
     assert rough.data.n_copies == pytest.approx(400, rel=0.4)
     assert rough.changes.examples[:-1] == exact.changes.examples[:-1]

@@ -15,17 +15,14 @@ from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.decide._actions import choose
 from dircal.decide._cost_table import CostTable
+from dircal.decide._limits import DECIDE_LIMITS
 from dircal.decide._rows import check_costs, rows_to_decide
 from dircal.tables import check_integer, check_number
 
 __all__ = ["ExpectedCost", "expected_cost"]
 
-# The information of a full matrix has k^4 entries: beyond so many classes slopes stand for it.
-_MOST_CLASSES_OF_A_MATRIX = 25
 # Scores below the logarithm of this would be levers on which one row decides.
 _LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
-# Directions with less of the information than this are those that change nothing.
-_RANK = 1e-10
 
 
 @dataclass(frozen=True)
@@ -133,8 +130,9 @@ def expected_cost(
 
 def _unknown_of_map(proba: FloatArray, matrix: FloatArray, best: IntArray) -> float:
     """Variance of the mean expected cost of best actions (n,), for a map fitted on one row."""
+    limits = DECIDE_LIMITS.get()
     n, k = proba.shape
-    structure = Full(k, k) if k <= _MOST_CLASSES_OF_A_MATRIX else Diagonal(k)
+    structure = Full(k, k) if k <= limits.max_matrix_classes else Diagonal(k)
     gradient, information = np.zeros(structure.n_params), np.zeros(2 * (structure.n_params,))
     with limited_blas(proba.shape):
         for part in row_slices(proba.shape):
@@ -145,5 +143,5 @@ def _unknown_of_map(proba: FloatArray, matrix: FloatArray, best: IntArray) -> fl
             gradient += structure.adjoint(pull / n, scores)
             information += structure.hessian(p, np.full(p.shape[1], 1.0 / n), scores)
     # The information is singular: a constant on all logits changes nothing, and costs nothing.
-    solved = lstsq(information, gradient, cond=_RANK)[0]
+    solved = lstsq(information, gradient, cond=limits.min_information_ratio)[0]
     return max(float(gradient @ solved), 0.0)

@@ -6,12 +6,10 @@ from dircal._core.stats.confidence import Moments, StudentisedMean, interval_of,
 from dircal._typing import FloatArray
 from dircal.decide._actions import Choice, choose
 from dircal.decide._cost_table import CostTable
+from dircal.decide._limits import DECIDE_LIMITS
 from dircal.decide._rows import DecidedRows
 
 __all__ = ["Mean", "Paid", "mean_of", "paid"]
-
-# Means need no draws, but p-values go no lower than one over this.
-_SMALLEST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,6 @@ def paid(rows: DecidedRows, costs: CostTable) -> Paid:
 
 def mean_of(values: FloatArray, level: float) -> Mean:
     """The mean of values (n,) by Student's distribution, corrected for skewness."""
-    confidence = StudentisedMean(Moments.of(values), _SMALLEST)
+    confidence = StudentisedMean(Moments.of(values), DECIDE_LIMITS.get().min_p_value_inverse)
     low, high = interval_of(confidence, level)
     return Mean(float(values.mean()), low, high, two_sided([confidence], 0.0))

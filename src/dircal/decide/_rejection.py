@@ -10,15 +10,11 @@ from scipy.stats import beta, binom
 
 from dircal._numerals import format_level
 from dircal._typing import ArrayLike, FloatArray
+from dircal.decide._limits import DECIDE_LIMITS
 from dircal.decide._rows import labelled_rows
 from dircal.tables import check_number, check_probabilities, check_random_state, same_kind
 
 __all__ = ["RejectionRule", "rejection_rule"]
-
-# Thresholds that are tried: the finer, the less coverage is given away between two of them.
-_N_THRESHOLDS = 200
-# Rows below which a split leaves nothing to choose or to test by.
-_LEAST_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -152,15 +148,16 @@ def rejection_rule(
     >>> rule.keeps([[0.5, 0.5], [0.999, 0.001]]).tolist()
     [False, True]
     """
+    limits = DECIDE_LIMITS.get()
     check_number("max_risk", max_risk, above=0.0, below=1.0)
     check_number("level", level, above=0.0, below=1.0)
     rng = check_random_state(random_state)
     rows = labelled_rows(y_true, y_prob, classes)
     n = len(rows.labels)
-    if n < _LEAST_ROWS:
+    if n < limits.min_rows:
         raise ValueError(
-            f"`y_true` must have at least {_LEAST_ROWS} rows, half of them to choose and half to "
-            f"test by; got {n}. Label more rows."
+            f"`y_true` must have at least {limits.min_rows} rows, half of them to choose and half "
+            f"to test by; got {n}. Label more rows."
         )
     confidence = _confidence(rows.proba)
     wrong = rows.proba.argmax(axis=1) != rows.labels
@@ -168,7 +165,7 @@ def rejection_rule(
     first, second = order[: n // 2], order[n // 2 :]
     doubt = 1.0 - level
     thresholds = np.unique(
-        np.quantile(confidence[first], np.linspace(0.0, 1.0, _N_THRESHOLDS), method="lower")
+        np.quantile(confidence[first], np.linspace(0.0, 1.0, limits.n_thresholds), method="lower")
     )
     promising = _pvalues(thresholds, confidence[first], wrong[first], max_risk)
     # From the most promising one down, to thresholds that keep more and more rows.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from dircal._typing import FloatArray, IntArray
+from dircal.explain._limits import EXPLAIN_LIMITS
 
 __all__ = [
     "ContestEffect",
@@ -23,17 +24,11 @@ Contest: TypeAlias = Literal["alone", "pair", "many"]
 """One class holds nine tenths of the probability, two hold them together, or it takes more."""
 
 _KINDS: tuple[Contest, ...] = get_args(Contest)
-_MOST_OF_IT = 0.9
 _WHERE: dict[Contest, str] = {
     "alone": "one class stands alone",
     "pair": "two classes compete",
     "many": "more than two compete",
 }
-# Rows that it takes to speak of them: fewer are an anecdote.
-_ROWS = 5.0
-# A confidence that moves by less, in log-odds or as it is, says that one temperature would do.
-_NOTABLE = 0.1
-_NOTICED = 0.005
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,11 @@ class ContestEffect:
     @property
     def is_notable(self) -> bool:
         """Whether the map says something else than the temperature map, nearer to the labels."""
-        if abs(self.shift) < _NOTABLE or abs(self.after - self.tempered) < _NOTICED:
+        limits = EXPLAIN_LIMITS.get()
+        if (
+            abs(self.shift) < limits.min_log_odds_change
+            or abs(self.after - self.tempered) < limits.min_confidence_change
+        ):
             return False
         right = self.after if self.observed is None else self.observed
         return abs(self.after - right) < abs(self.tempered - right)
@@ -73,7 +72,10 @@ class ContestEffect:
         if self.observed is None:
             return False
         doubt = np.sqrt(self.tempered * (1.0 - self.tempered) / (self.share * n_rows))
-        return bool(abs(self.tempered - self.observed) > _NOTICED + 2.0 * doubt)
+        return bool(
+            abs(self.tempered - self.observed)
+            > EXPLAIN_LIMITS.get().min_confidence_change + 2.0 * doubt
+        )
 
 
 def sums_by_contest(
@@ -87,11 +89,12 @@ def sums_by_contest(
 
     ``probas`` (k, m) are those without a map, with the temperature map and with this map.
     """
+    limits = EXPLAIN_LIMITS.get()
     row = np.arange(len(weight))
     confidences = [proba[leader, row] for proba in probas]
     tempered = confidences[1]
-    alone = tempered >= _MOST_OF_IT
-    pair = tempered + probas[1][second, row] >= _MOST_OF_IT
+    alone = tempered >= limits.contested_mass
+    pair = tempered + probas[1][second, row] >= limits.contested_mass
     kind = np.where(alone, 0, np.where(pair, 1, 2))
     of_rows = [np.ones(len(weight)), *confidences, hits]
     sums = [np.bincount(kind, weight * values, len(_KINDS)) for values in of_rows]
@@ -117,7 +120,9 @@ def told_of(
 
 def about_contests(contests: Sequence[ContestEffect], n_rows: float) -> list[str]:
     """Where one temperature does not do, in a sentence; nothing where it does everywhere."""
-    contests = [each for each in contests if each.share * n_rows >= _ROWS]
+    contests = [
+        each for each in contests if each.share * n_rows >= EXPLAIN_LIMITS.get().min_contest_rows
+    ]
     told = [_about(each) for each in contests if each.is_notable]
     if not told:
         return []

@@ -14,15 +14,9 @@ from dircal._core.data.rows import Rows
 from dircal._core.data.simplex import TINY, softmax
 from dircal._typing import FloatArray, IntArray
 from dircal.explain._contests import ContestEffect, contests_of, sums_by_contest
+from dircal.explain._limits import EXPLAIN_LIMITS
 
 __all__ = ["Effects", "measure_effects", "shifts_of_pairs"]
-
-# Iterations of least squares with weights that fall with the residual, so that a few outlying pairs
-# leave the gains of the classes alone, and the shift below which a pair is no outlier.
-_REWEIGHTINGS = 8
-_NO_OUTLIER = 0.05
-# Log-odds that change by more count as this much: between 1e-9 and 1e-15 there is no difference.
-_LARGEST_SHIFT = 4.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +114,7 @@ def _sums_of_chunk(
     chunk: Chunk,
 ) -> _EffectSums:
     # Only what is clipped has to be in range: minus infinity is a probability of zero as well.
+    limits = EXPLAIN_LIMITS.get()
     with np.errstate(over="ignore"):
         raw, weight = chunk.scores.astype(dtype, copy=False), chunk.weight
     scores = clipped(raw, log_clip)
@@ -144,7 +139,7 @@ def _sums_of_chunk(
         by_pair(weight),
         by_pair(counted),
         by_pair(counted * gap),
-        by_pair(counted * shift.clip(-_LARGEST_SHIFT, _LARGEST_SHIFT)),
+        by_pair(counted * shift.clip(-limits.max_shift, limits.max_shift)),
         by_pair(weight * (best == second)),
         float(weight @ (best != leader)),
         np.array([log_losses(proba, chunk.labels, chunk.targets) @ weight for proba in probas]),
@@ -170,10 +165,11 @@ def shifts_of_pairs(effects: Effects) -> FloatArray:
     appear everywhere. Least squares with weights that fall with the rest keeps the sum of absolute
     rests small, so that a pair with a shift of its own leaves the common causes alone.
     """
+    limits = EXPLAIN_LIMITS.get()
     k = len(effects.before)
     i, j, rest = effects.leader, effects.second, effects.shift
-    for _ in range(_REWEIGHTINGS):
-        weight = effects.contested / np.maximum(np.abs(rest), _NO_OUTLIER)
+    for _ in range(limits.n_reweightings):
+        weight = effects.contested / np.maximum(np.abs(rest), limits.max_regular_shift)
         # Normal equations: a graph of the pairs, bordered by the slope. Only differences of gains
         # matter: a small ridge picks the smallest, also for classes that are in no pair.
         normal = np.eye(k + 1) * (1e-9 * weight.max())

@@ -11,6 +11,7 @@ from dircal._html import card, table
 from dircal._typing import FloatArray, LabelArray
 from dircal.explain._contests import ContestEffect, about_contests, table_of_contests, told_of
 from dircal.explain._effects import Effects, shifts_of_pairs
+from dircal.explain._limits import EXPLAIN_LIMITS
 from dircal.explain._sentences import (
     ClassEffect,
     PairEffect,
@@ -24,11 +25,6 @@ from dircal.explain._sentences import (
 )
 
 __all__ = ["Explanation", "make_explanation"]
-
-# Shown in the table, at most, whatever the number of classes.
-_SHOWN = 5
-# Letters of a name in the tables of a notebook.
-_NAME = 24
 
 
 @dataclass(frozen=True)
@@ -119,10 +115,11 @@ class Explanation:
 
     def table(self) -> str:
         """The largest effects as a table of plain text; empty where there are none."""
+        limits = EXPLAIN_LIMITS.get()
         if not self.classes:
             return ""
         lines = [f"{'class':<24}{'shift':>7}{'before':>9}{'after':>9}{'observed':>10}"]
-        for effect in self.classes[:_SHOWN]:
+        for effect in self.classes[: limits.max_rows]:
             observed = "" if effect.observed is None else f"{effect.observed:.3f}"
             lines.append(
                 f"{short_label(effect.label, 24):<24}{effect.shift:>+7.2f}{effect.before:>9.3f}"
@@ -130,7 +127,7 @@ class Explanation:
             )
         if self.pairs:
             lines += ["", f"{'leads, then second':<24}{'shift':>7}{'rows':>9}{'flipped':>9}"]
-        for pair in self.pairs[:_SHOWN]:
+        for pair in self.pairs[: limits.max_rows]:
             label = f"{short_label(pair.leader, 10)}, {short_label(pair.second, 10)}"
             lines.append(f"{label:<24}{pair.shift:>+7.2f}{pair.share:>9.1%}{pair.flipped:>9.1%}")
         bend = table_of_contests(self.contests)
@@ -146,11 +143,16 @@ class Explanation:
         return "\n".join([f"{self.heading}:", *self._listed(), "", self.table()]).strip()
 
     def __repr__(self) -> str:
+        limits = EXPLAIN_LIMITS.get()
         if self.comparison is None:
             return f"<Explanation: {self.why_nothing}>"
         listed = self._listed()
-        more = [f"- ... {len(listed) - _SHOWN} more; print() shows them all"]
-        lines = [f"{self.heading}:", *listed[:_SHOWN], *(more if len(listed) > _SHOWN else [])]
+        more = [f"- ... {len(listed) - limits.max_rows} more; print() shows them all"]
+        lines = [
+            f"{self.heading}:",
+            *listed[: limits.max_rows],
+            *(more if len(listed) > limits.max_rows else []),
+        ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -216,29 +218,35 @@ def _log_odds(proba: FloatArray) -> FloatArray:
 
 def _html_of(explanation: Explanation) -> str:
     """Its sentences, and the largest effects as tables."""
+    limits = EXPLAIN_LIMITS.get()
     said = "".join(f"<li>{escape(one)}</li>" for one in explanation.sentences())
     parts = [f'<ul style="margin:0 0 6px;padding-left:18px">{said}</ul>']
     if explanation.classes:
         rows = (
             [
-                escape(short_label(one.label, _NAME)),
+                escape(short_label(one.label, limits.max_name_length)),
                 f"{one.shift:+.2f}",
                 f"{one.before:.3f}",
                 f"{one.after:.3f}",
                 "" if one.observed is None else f"{one.observed:.3f}",
             ]
-            for one in explanation.classes[:_SHOWN]
+            for one in explanation.classes[: limits.max_rows]
         )
         parts.append(table(["class", "shift", "before", "after", "observed"], rows))
     if explanation.pairs:
         rows = (
             [
-                escape(f"{short_label(one.leader, _NAME)}, {short_label(one.second, _NAME)}"),
+                escape(
+                    ", ".join(
+                        short_label(each, limits.max_name_length)
+                        for each in (one.leader, one.second)
+                    )
+                ),
                 f"{one.shift:+.2f}",
                 f"{one.share:.1%}",
                 f"{one.flipped:.1%}",
             ]
-            for one in explanation.pairs[:_SHOWN]
+            for one in explanation.pairs[: limits.max_rows]
         )
         parts.append(table(["leads, then second", "shift", "rows", "flipped"], rows))
     return card(explanation.heading, *parts)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from dircal._terminal import printable
+from dircal.explain._limits import EXPLAIN_LIMITS
 
 __all__ = [
     "ClassEffect",
@@ -20,21 +21,6 @@ __all__ = [
     "caution",
     "short_label",
 ]
-
-# Told in sentences, at most, whatever the number of classes.
-_TOLD = 3
-# Contested rows that a pair needs to be told: fewer are an anecdote.
-_CONTESTED_ROWS = 5.0
-# Factors beyond this say no more.
-_LARGEST_FACTOR = 20.0
-# A change of the odds by a tenth is worth a word, unless another effect is far larger.
-_NOTABLE = 0.1
-# A mean probability that moves by less than this is not seen in the digits told.
-_NOTICED = 1e-3
-_NOT_DWARFED = 0.6
-# Temperatures this close to one are called right.
-_RIGHT_TEMPERATURE = 0.05
-_SIGNIFICANT = 0.01
 
 
 @dataclass(frozen=True)
@@ -102,14 +88,16 @@ class TemperatureComparison:
 
 
 def about_confidence(temperature: float) -> str:
-    if abs(temperature - 1.0) < _RIGHT_TEMPERATURE:
+    if abs(temperature - 1.0) < EXPLAIN_LIMITS.get().max_right_log_temperature:
         return f"The confidence is about right: the best single temperature is {temperature:.2f}."
     word = "overconfident" if temperature > 1.0 else "underconfident"
     return f"The scores are {word}: the best single temperature is {temperature:.2f}."
 
 
 def about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
-    classes = tuple(c for c in classes if abs(c.after - c.tempered) >= _NOTICED)
+    classes = tuple(
+        c for c in classes if abs(c.after - c.tempered) >= EXPLAIN_LIMITS.get().min_visible_change
+    )
     told = _worth_telling(classes, [abs(c.after - c.tempered) for c in classes])
     return [_about_class(effect) for effect in told] or [
         "No class is plainly over- or under-estimated."
@@ -126,11 +114,16 @@ def _about_class(effect: ClassEffect) -> str:
 
 
 def about_pairs(pairs: tuple[PairEffect, ...], n_rows: float) -> list[str]:
-    pairs = tuple(pair for pair in pairs if pair.contested * n_rows >= _CONTESTED_ROWS)
+    limits = EXPLAIN_LIMITS.get()
+    pairs = tuple(pair for pair in pairs if pair.contested * n_rows >= limits.min_pair_rows)
     told = _worth_telling(pairs, [pair.contested * abs(pair.shift) for pair in pairs])
     # The other direction of a pair belongs to it, even if it is weaker.
     reversed_ = {(pair.second, pair.leader) for pair in told}
-    also = [p for p in pairs if (p.leader, p.second) in reversed_ and abs(p.shift) >= _NOTABLE]
+    also = [
+        p
+        for p in pairs
+        if (p.leader, p.second) in reversed_ and abs(p.shift) >= limits.min_odds_change
+    ]
     told += [pair for pair in also if pair not in told]
     return [_about_pair(pair, n_rows) for pair in told] or [
         "No pair of classes is plainly confused beyond that."
@@ -139,19 +132,22 @@ def about_pairs(pairs: tuple[PairEffect, ...], n_rows: float) -> list[str]:
 
 def _worth_telling(effects: Sequence[_Effect], sizes: list[float]) -> list[_Effect]:
     """Those of the first effects that change the odds and are not dwarfed by the largest."""
-    first = list(zip(effects, sizes, strict=True))[:_TOLD]
+    limits = EXPLAIN_LIMITS.get()
+    first = list(zip(effects, sizes, strict=True))[: limits.max_sentences]
     return [
         effect
         for effect, size in first
-        if abs(effect.shift) >= _NOTABLE and size >= _NOT_DWARFED * sizes[0]
+        if abs(effect.shift) >= limits.min_odds_change
+        and size >= limits.min_relative_effect * sizes[0]
     ]
 
 
 def _about_pair(pair: PairEffect, n_rows: float) -> str:
+    limits = EXPLAIN_LIMITS.get()
     leader, second = _name(pair.leader), _name(pair.second)
     word, gains = ("sure", second) if pair.shift > 0 else ("unsure", leader)
     size = float(np.exp(abs(pair.shift)))
-    factor = f"{size:.1f}" if size <= _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0f}"
+    factor = f"{size:.1f}" if size <= limits.max_factor else f"more than {limits.max_factor:.0f}"
     flipped = ""
     if pair.shift > 0 and pair.flipped > 0:
         flipped = f"; {pair.flipped * n_rows:.0f} of them become {second}"
@@ -162,7 +158,10 @@ def _about_pair(pair: PairEffect, n_rows: float) -> str:
 
 
 def caution(comparison: TemperatureComparison) -> list[str]:
-    if comparison.additional_parameters == 0 or comparison.pvalue < _SIGNIFICANT:
+    if (
+        comparison.additional_parameters == 0
+        or comparison.pvalue < EXPLAIN_LIMITS.get().significance
+    ):
         return []
     return ["What follows may be chance: the rows do not show that more than that is wrong."]
 
@@ -174,7 +173,7 @@ def about_temperature(comparison: TemperatureComparison) -> str:
         )
     verdict = (
         "more than one temperature is needed"
-        if comparison.pvalue < _SIGNIFICANT
+        if comparison.pvalue < EXPLAIN_LIMITS.get().significance
         else "one temperature would do about as well"
     )
     start = comparison.loss_uncalibrated

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dircal._core.stats.bins import Bins
-from dircal._core.stats.confidence import SAME_SUM
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.moments import (
     NullMoments,
     moment_rows,
@@ -331,9 +331,10 @@ class _OfBlocks:
 def _result(
     measure: str, table: BinTable, sample: FloatArray, source: Source = "draws"
 ) -> CalibrationTest:
+    limits = RESAMPLING_LIMITS.get()
     observed = float(table.calibration_errors.mean())
-    larger = np.mean(sample > observed + SAME_SUM)
-    smaller = np.mean(sample < observed - SAME_SUM)
+    larger = np.mean(sample > observed + limits.same_sum)
+    smaller = np.mean(sample < observed - limits.same_sum)
     pvalue = float(larger + 0.5 * (1.0 - larger - smaller))
     n_samples = int(table.count[0].sum())
     return CalibrationTest(observed, pvalue, sample, measure, n_samples, source)

@@ -17,6 +17,7 @@ from dircal.inference._calibration_test import (
 from dircal.inference._chosen_measure import check_drawing, default_measures, measure_all
 from dircal.inference._confidence_interval import ConfidenceInterval, intervals_of
 from dircal.inference._evaluation_split import AbstractEvaluationSplit, make_evaluation_split
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.inference._score_test import ScoreTest, score_test_of
 from dircal.inference._show import tell_sources
 from dircal.inference._soft_rows import rows_once_each
@@ -35,7 +36,6 @@ __all__ = ["Evaluation", "Findings", "evaluate", "find_all"]
 
 # As in `calibration_test` and `score_test`.
 _BINS = EqualWidth(15)
-_ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ def find_all(
         values,
         by_name,
         {one.measure: one for one in tests},
-        score_test_of(predictions, n_resamples, _ALPHA, np.random.default_rng(seed)),
+        score_test_of(
+            predictions, n_resamples, INFERENCE_LIMITS.get().alpha, np.random.default_rng(seed)
+        ),
     )
 
 

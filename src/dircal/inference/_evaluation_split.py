@@ -17,6 +17,7 @@ from dircal._core.caching import cached_property
 from dircal._core.data.folds import RowFolds
 from dircal._typing import InputScale
 from dircal.calibrators import AbstractCalibrator, IdentityCalibrator, Notice, fitted_copy
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.metrics import Predictions, predictions_in_folds, predictions_in_parts
 from dircal.selection import (
     Split,
@@ -36,10 +37,6 @@ __all__ = [
     "PartitionedSplit",
     "make_evaluation_split",
 ]
-
-ALL_FOLDS_UP_TO = 1_000_000
-"""Rows of a table in parts that are all scored in turn; of more, one fold is."""
-_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,14 +216,15 @@ class PartitionedSplit(AbstractEvaluationSplit):
         cls, data: PartitionedRows, cv: int | None, *, each_once: bool = False
     ) -> "PartitionedSplit":
         """So many folds; None stands for five, of which one is scored where rows are very many."""
+        limits = INFERENCE_LIMITS.get()
         if cv is not None:
             check_integer("cv", cv, at_least=2)
-        n_folds = min(_FOLDS if cv is None else cv, data.n_rows)
+        n_folds = min(limits.n_folds if cv is None else cv, data.n_rows)
         if n_folds < 2:
             raise ValueError(
                 "the table has only one row, which cannot be both fitted and scored. Pass more."
             )
-        alone = cv is None and data.n_rows > ALL_FOLDS_UP_TO
+        alone = cv is None and data.n_rows > limits.max_fold_rows
         return cls(data, n_folds, (0,) if alone else tuple(range(n_folds)), each_once)
 
     @classmethod
@@ -337,5 +335,7 @@ def make_evaluation_split(
     used = used_rows(data.sample_weight, len(data.labels))
     if is_fitted:
         return ArraySplit(data, [], used, used)
-    splits = make_splits(_FOLDS if cv is None else cv, data.labels, used, deal_within_classes)
+    splits = make_splits(
+        INFERENCE_LIMITS.get().n_folds if cv is None else cv, data.labels, used, deal_within_classes
+    )
     return ArraySplit(data, splits, scored_rows(splits), used, each_once)

@@ -23,6 +23,7 @@ from dircal._threads import limited_blas
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source
 from dircal.inference._draws import watcher_of
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_score_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
@@ -36,10 +37,6 @@ __all__ = ["ScoreTest", "score_test"]
 _STEPS = (Normalise(), LogProbability(LOSS_CLIP))
 
 _Sums = TypeVar("_Sums")
-
-# Statistics are of the size of the number of parameters, and their inverse Hessian magnifies
-# rounding; what differs by less, of itself, is equal.
-_TIE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -198,7 +195,7 @@ def score_test_of(
     sums, source = _sums_of(predictions, n_resamples, rng)
     found = scores_at_identity(sums, score_structure(k), n)
     # A draw that equals the observed one up to rounding counts as at least as large.
-    slack = _TIE * (1.0 + found.statistic)
+    slack = INFERENCE_LIMITS.get().statistic_tol * (1.0 + found.statistic)
     as_large = np.sum(found.null_sample >= found.statistic - slack)
     pvalue = float(1 + as_large) / (1 + n_resamples)
     groups = [found.classes] if found.pairs is None else [found.classes, found.pairs]

@@ -10,6 +10,7 @@ from dircal._html import card, facts, histogram, mark, table
 from dircal._numerals import format_interval, format_level, format_measure, format_pvalue
 from dircal._typing import FloatArray
 from dircal.inference._drawn_sums import Source
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.metrics import RECORDS
 
 __all__ = [
@@ -21,9 +22,6 @@ __all__ = [
     "show_source",
     "tell_sources",
 ]
-
-_BARS = 24
-_ALARM = 0.05
 
 
 def show_source(source: str, before: str = " ") -> str:
@@ -39,7 +37,7 @@ def show_chance(test: Any) -> str:
 def html_of_calibration_test(test: Any) -> str:
     """The verdict, the numbers, and the error among those of a calibrated model."""
     low, high = np.quantile(test.null_sample, [0.025, 0.975])
-    failed = test.pvalue < _ALARM
+    failed = test.pvalue < INFERENCE_LIMITS.get().alarm_level
     words = "fails: not calibrated" if failed else "passes: no evidence of miscalibration"
     numbers = [
         ("result", mark(words, not failed)),
@@ -106,7 +104,7 @@ def _among(sample: FloatArray, test: Any) -> str:
     low, high = float(min(sample.min(), test.statistic)), float(max(sample.max(), test.statistic))
     span = (high - low) or 1.0
     low, high = low - 0.04 * span, high + 0.04 * span
-    counts, _ = np.histogram(sample, _BARS, (low, high))
+    counts, _ = np.histogram(sample, INFERENCE_LIMITS.get().n_bars, (low, high))
     place = (test.statistic - low) / (high - low)
     return histogram(counts.tolist(), place, "The statistic among those of a calibrated model")
 

@@ -12,6 +12,7 @@ from dircal._typing import LabelArray
 from dircal.calibrators import AbstractCalibrator, AbstractMethod, fit_rows
 from dircal.inference._effective_annotators import annotators_worth
 from dircal.inference._evaluation_split import make_evaluation_split
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.metrics import RECORDS, Predictions
 from dircal.tables import (
     LabelledRows,
@@ -22,13 +23,9 @@ from dircal.tables import (
 
 __all__ = ["TableFit", "fit_table"]
 
-_FOLDS = 5
-# Seconds that the folds may take; `compare` is for those who wait longer.
-_PATIENCE = 5.0
-_SHOWN = 12
 _SOURCES = {
     "evidence": "what to expect by the evidence for the chosen map",
-    "folds": f"{_FOLDS} folds, each scored by a map that was fitted on the others",
+    "folds": "{n} folds, each scored by a map that was fitted on the others",
 }
 
 
@@ -85,16 +82,17 @@ class TableFit:
         )
         if self.log_loss_new_rows is None or self.log_loss_new_rows_by is None:
             return [*lines, "Log-loss of new rows: not measured; dircal compare does, in folds."]
-        how = _SOURCES[self.log_loss_new_rows_by]
+        how = _SOURCES[self.log_loss_new_rows_by].format(n=INFERENCE_LIMITS.get().n_fit_folds)
         return [*lines, f"Log-loss of new rows: {self.log_loss_new_rows:.4f} ({how})."]
 
     def _columns(self) -> str:
+        limits = INFERENCE_LIMITS.get()
         pairs = [
             name if name == str(label) else f"{name} = {label}"
             for name, label in zip(self.columns, self.column_classes.tolist(), strict=True)
         ]
-        more = f" and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
-        return f"Columns: {', '.join(pairs[:_SHOWN])}{more}."
+        more = f" and {len(pairs) - limits.max_shown} more" if len(pairs) > limits.max_shown else ""
+        return f"Columns: {', '.join(pairs[: limits.max_shown])}{more}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -182,9 +180,14 @@ def _loss_of_folds(
     fitted: AbstractCalibrator, data: LabelledRows, seconds: float
 ) -> tuple[float, str] | None:
     """Log-loss of folds; None if they would take long, or too few rows are left to fit."""
-    if not data.is_in_memory or seconds * _FOLDS > _PATIENCE or data.shape[0] < 2 * _FOLDS:
+    limits = INFERENCE_LIMITS.get()
+    if (
+        not data.is_in_memory
+        or seconds * limits.n_fit_folds > limits.max_fold_seconds
+        or data.shape[0] < 2 * limits.n_fit_folds
+    ):
         return None
-    split = make_evaluation_split(data, KFold(_FOLDS, shuffle=True, random_state=0))
+    split = make_evaluation_split(data, KFold(limits.n_fit_folds, shuffle=True, random_state=0))
     try:
         predictions = split.cross_fit(fitted, ignore, "calibrator").predictions
     except ValueError:

@@ -58,7 +58,8 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>>     >>> import dircal
+    >>> from pathlib import Path
+    >>> import dircal
     >>> calibrator = dircal.TemperatureScaling().fit(
     ...     [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8]], ["no", "yes", "no", "yes"]
     ... )
@@ -148,7 +149,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     calibrator : calibrator
-        As it was saved: same class, same parameters, same fitted attributes, same answers.
+        As it was saved: same class, same parameters, same fit, same answers.
 
     See Also
     --------
@@ -165,7 +166,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>>     >>> import dircal
+    >>> from pathlib import Path
+    >>> import dircal
     >>> identity = dircal.IdentityCalibrator().fit([[0.2, 0.8], [0.7, 0.3]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     dircal.save(identity, Path(folder) / "map.json")

@@ -12,16 +12,13 @@ from dircal._core.stats.smoothing import grid_cells, smooth_error, smoothed
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics._blocks import Block
 from dircal.metrics._curves import Curves, Over, check_over
+from dircal.metrics._limits import METRIC_LIMITS
 from dircal.metrics._measure import IntervalRule, Measure, publish
 from dircal.metrics._predictions import Predictions
 from dircal.metrics._quantities import AbstractFolded, Entries, Summed, sum_cells
 
 __all__ = ["smooth_ece"]
 
-# Points of the grid of residuals: closer together than the smallest bandwidth that matters.
-_N_CELLS = 8192
-# Points of the coarser grid of draws within a bandwidth, and the limits of their number.
-_POINTS_A_BANDWIDTH = 8
 _FEWEST, _MOST = 64, 2048
 
 
@@ -122,12 +119,13 @@ class _ResidualGrid:
     curves: Curves[Block]
 
     def __call__(self, block: Block) -> _GridSums:
-        points, width = self.curves.points(block), _N_CELLS + 1
+        limits = METRIC_LIMITS.get()
+        points, width = self.curves.points(block), limits.n_cells + 1
         n_curves, n_rows = points.values.shape
         residuals = points.residuals
         if points.weight is not None:
             residuals *= points.weight
-        below, share = grid_cells(points.values, _N_CELLS)
+        below, share = grid_cells(points.values, limits.n_cells)
         cells = below.astype(np.intp) + np.arange(n_curves)[:, None] * width
         upper, size = residuals * share, n_curves * width
         sums: FloatArray = np.zeros(size)
@@ -153,7 +151,7 @@ class _SmoothedGaps(AbstractFolded[_GridSums]):
     def sums(self, predictions: Predictions) -> Summed:
         """With the bandwidth of the rows as they are."""
         bandwidths = predictions.fold_once(self.grid).bandwidths
-        wanted = _POINTS_A_BANDWIDTH / max(min(bandwidths), 1e-9)
+        wanted = METRIC_LIMITS.get().points_per_bandwidth / max(min(bandwidths), 1e-9)
         n_cells = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
         coarser = _CoarserGrid(self.grid.curves, tuple(bandwidths), n_cells, predictions.n_samples)
         n_sums = len(bandwidths) * (n_cells + 1)

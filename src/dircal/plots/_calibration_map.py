@@ -11,6 +11,7 @@ from dircal._frames import to_frame
 from dircal._typing import FloatArray
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, canonical_of, check_map, classes_of, most_confused
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._style import GAP, GREY, INK, PALETTE, house_style, one_axes, width_of
 from dircal.tables import check_integer, check_number
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationMapDisplay"]
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3.0) / 2.0]])
-# Grid points keep away from the sides, where a probability would be zero, by this part of a step.
-_INSET = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +316,9 @@ def _grid(n: int) -> FloatArray:
     """Points (m, 3) of a triangular grid with ``n`` on a side, a little inside of it."""
     i, j = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
     kept = i + j < n
-    steps = np.column_stack([i[kept], j[kept], (n - 1 - i - j)[kept]]) + _INSET
+    steps = (
+        np.column_stack([i[kept], j[kept], (n - 1 - i - j)[kept]]) + PLOT_LIMITS.get().grid_inset
+    )
     points: FloatArray = steps / steps.sum(axis=1, keepdims=True)
     return points
 

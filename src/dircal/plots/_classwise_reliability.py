@@ -7,6 +7,7 @@ from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.metrics import Binning, Predictions, Strategy, check_bins
 from dircal.plots._base import AbstractDisplay
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn, names_of
 from dircal.plots._reliability_curves import (
     GAP_WIDTH,
@@ -23,8 +24,6 @@ from dircal.plots._style import house_style, some_axes
 from dircal.tables import check_integer
 
 __all__ = ["ClasswiseReliabilityDisplay"]
-
-_COLUMNS = 4
 
 
 class ClasswiseReliabilityDisplay(AbstractDisplay):
@@ -181,7 +180,7 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
             With the panels as ``axes_``, the figure as ``figure_`` and the artists.
         """
         n = len(self.curves)
-        n_columns = min(n, _COLUMNS if n != 10 else 5)
+        n_columns = min(n, PLOT_LIMITS.get().n_columns if n != 10 else 5)
         n_rows = -(-n // n_columns)
         height = 2.6 if counts == "below" else 2.2
         size = (2.1 * n_columns + 0.3, height * n_rows + 0.5) if n > 1 else (4.6, 2 * height)

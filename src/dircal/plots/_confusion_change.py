@@ -13,7 +13,6 @@ from dircal.metrics import Block, Predictions
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import check_map, probabilities_of
 from dircal.plots._heat_map import (
-    LEGIBLE,
     draw_list,
     draw_matrix,
     heat_axes,
@@ -21,6 +20,7 @@ from dircal.plots._heat_map import (
     largest_cells,
     matrix_size,
 )
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn, names_of
 from dircal.plots._style import BAD, GOOD, house_style
 from dircal.tables import as_array
@@ -223,7 +223,7 @@ class ConfusionChangeDisplay(AbstractDisplay):
             panel.set_title(f"right: {_signed(right) or '±0'} of {self.after.sum():,.10g} rows")
             for spine in panel.spines.values():
                 spine.set_visible(True)
-            if k > LEGIBLE:
+            if k > PLOT_LIMITS.get().max_legible_classes:
                 panel.figure.colorbar(
                     self.image_, ax=panel, shrink=0.6, label="rows better or worse"
                 )

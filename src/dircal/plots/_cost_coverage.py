@@ -10,14 +10,12 @@ from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
 from dircal.decide import CostTable, DecidedRows, labelled_rows, paid
 from dircal.plots._base import AbstractDisplay, make_frame
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._results import check_mapping
 from dircal.plots._style import INK, colours_of, house_style, panel_axes
 from dircal.tables import check_number
 
 __all__ = ["CostCoverageDisplay"]
-
-# Points of a curve: more cannot be told apart in a picture.
-_N_POINTS = 200
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,9 @@ def _running(order_by: FloatArray, values: FloatArray) -> tuple[FloatArray, Floa
     """Shares of the rows, the largest first, and the mean of ``values`` (n,) over these."""
     n = len(values)
     sums = np.cumsum(values[np.argsort(-order_by, kind="stable")])
-    counts = np.unique(np.linspace(1, n, min(n, _N_POINTS)).round().astype(np.int64))
+    counts = np.unique(
+        np.linspace(1, n, min(n, PLOT_LIMITS.get().n_points)).round().astype(np.int64)
+    )
     return counts / n, sums[counts - 1] / counts
 
 

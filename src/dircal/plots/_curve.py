@@ -11,6 +11,7 @@ from dircal._frames import to_frame
 from dircal._typing import FloatArray
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import apply_map, check_map, classes_of, temperature_of
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import check_chosen, names_of
 from dircal.plots._style import GAP, GREY, PALETTE, house_style, panel_axes
 from dircal.tables import check_integer, check_number
@@ -20,13 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CurveDisplay"]
 
-# Curves of single classes, and opponents that each of them is averaged over.
-_MOST_CLASSES = 24
-_OPPONENTS = 6
 # Probabilities that are marked on axes of log-odds, and how many of them there is room for.
 _MARKED = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 _MARKED_ACROSS, _MARKED_UPWARDS = 2, 4
-_LEAST_REACH = 2.3
 _CAPTIONS = {"pair": "against one other class", "many": "against all others, in equal parts"}
 
 
@@ -151,7 +148,9 @@ class CurveDisplay(AbstractDisplay):
         check_number("others", others, above=0.0, below=1.0)
         known = classes_of(calibrator)
         k = len(known)
-        some = np.unique(np.linspace(0, k - 1, min(k, _MOST_CLASSES)).astype(int)).tolist()
+        some = np.unique(
+            np.linspace(0, k - 1, min(k, PLOT_LIMITS.get().max_curves)).astype(int)
+        ).tolist()
         chosen = some if labels is None else check_chosen("labels", labels, known)
         before = np.linspace(-span, span, n_grid)
         temperature = temperature_of(calibrator)
@@ -222,7 +221,8 @@ class CurveDisplay(AbstractDisplay):
             ax.plot(x, curves.tempered, color=GAP, linewidth=1.2, label=label)
         (line,) = ax.plot(x, curves.mean, color=PALETTE[0], linewidth=2.4, label="this map")
         seen = curves.after[np.isfinite(curves.after)]
-        reach = max(min(float(np.abs(seen).max(initial=0.0)), float(x[-1])), _LEAST_REACH) * 1.05
+        least = PLOT_LIMITS.get().min_log_odds
+        reach = max(min(float(np.abs(seen).max(initial=0.0)), float(x[-1])), least) * 1.05
         ax.set(xlim=(x[0], x[-1]), ylim=(-reach, reach))
         ax.xaxis.set_ticks(*_ticks(float(x[-1]), _MARKED_ACROSS))
         ax.yaxis.set_ticks(*_ticks(reach, _MARKED_UPWARDS))
@@ -279,7 +279,7 @@ def _tempered(
 
 def _spread(places: Sequence[int]) -> list[int]:
     """Some of them, from the first to the last."""
-    n = min(len(places), _OPPONENTS)
+    n = min(len(places), PLOT_LIMITS.get().max_opponents)
     chosen = np.linspace(0, len(places) - 1, n).astype(int)
     return [places[j] for j in np.unique(chosen)]
 

@@ -9,6 +9,7 @@ from dircal._core.data.simplex import softmax
 from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import AbstractParameters, CanonicalParameters
+from dircal.plots._limits import PLOT_LIMITS
 
 __all__ = [
     "apply_map",
@@ -21,13 +22,7 @@ __all__ = [
 ]
 
 
-# How sure the rows are whose images tell which classes a map confuses.
-_SURE = 0.9
-# Below this, in logarithms, all pairs exchange the same.
-_TIE = 1e-6
 _LEAST = np.finfo(np.float64).tiny
-# Beyond this the table of all pairs is too large to be made for a picture.
-_MOST_TO_COMPARE = 2_000
 
 
 def check_map(name: str, calibrator: Any) -> None:
@@ -91,16 +86,17 @@ def most_confused(calibrator: Any, k: int) -> list[int] | None:
     each class gives and gets on the whole: the two that exchange the most, and the third that
     exchanges the most with them.
     """
-    if k > _MOST_TO_COMPARE:
+    limits = PLOT_LIMITS.get()
+    if k > limits.max_compared_classes:
         return None
-    q = np.full((k, k), (1.0 - _SURE) / (k - 1))
-    np.fill_diagonal(q, _SURE)
+    q = np.full((k, k), (1.0 - limits.leading_probability) / (k - 1))
+    np.fill_diagonal(q, limits.leading_probability)
     given = np.log(np.maximum(apply_map(calibrator, q), _LEAST))
     np.fill_diagonal(given, np.nan)
     given -= np.nanmean(given, axis=1, keepdims=True)
     given -= np.nanmean(given, axis=0, keepdims=True)
     exchanged = given + given.T
-    if np.nanmax(exchanged) - np.nanmin(exchanged) < _TIE:
+    if np.nanmax(exchanged) - np.nanmin(exchanged) < limits.tie_tol:
         return None
     a, b = np.unravel_index(np.nanargmax(exchanged), exchanged.shape)
     with_both = exchanged[a] + exchanged[b]

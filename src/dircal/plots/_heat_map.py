@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dircal._typing import FloatArray
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn
 from dircal.plots._style import new_figure
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "LEGIBLE",
     "draw_list",
     "draw_matrix",
     "heat_axes",
@@ -22,17 +22,14 @@ __all__ = [
     "matrix_size",
 ]
 
-LEGIBLE = 16
-"""Classes up to which every cell has room for its number."""
-# Entries told beside a heat map that is too large for numbers.
-_TOLD = 15
 # Width of the list beside a heat map in inches.
 _LIST = 4.3
 
 
 def matrix_size(n_classes: int) -> float:
     """Side of a heat map in inches."""
-    return float(np.clip(0.5 * n_classes, 2.2, 6.4)) if n_classes <= LEGIBLE else 6.0
+    is_legible = n_classes <= PLOT_LIMITS.get().max_legible_classes
+    return float(np.clip(0.5 * n_classes, 2.2, 6.4)) if is_legible else 6.0
 
 
 def heat_axes(ax: Any, n_classes: int, width: float) -> tuple["Axes", "Axes | None"]:
@@ -40,7 +37,7 @@ def heat_axes(ax: Any, n_classes: int, width: float) -> tuple["Axes", "Axes | No
     if ax is not None:
         return ax, None
     height = matrix_size(n_classes) + 1.0
-    if n_classes <= LEGIBLE:
+    if n_classes <= PLOT_LIMITS.get().max_legible_classes:
         return new_figure(width, height).subplots(), None
     figure = new_figure(width + _LIST, height)
     left, right = figure.subplots(1, 2, width_ratios=[width, _LIST])
@@ -71,7 +68,7 @@ def draw_matrix(
         extent=(left, left + n_columns, n_rows - 0.5, -0.5),
     )
     numbers: list[Any] = []
-    if texts is not None and len(names) <= LEGIBLE:
+    if texts is not None and len(names) <= PLOT_LIMITS.get().max_legible_classes:
         size = 8.0 if len(names) <= 10 else 6.5
         # White on the dark half of the scale, whichever side of it is dark.
         strength = np.abs(values) / max(abs(low), abs(high), 1e-300)
@@ -87,16 +84,17 @@ def draw_matrix(
 
 def label_classes(ax: "Axes", names: Sequence[str]) -> None:
     """Names of the classes on both axes, every tenth or so where there are many."""
+    limits = PLOT_LIMITS.get()
     n = len(names)
     short = drawn(names, 14)
     step = 1 if n <= 30 else int(np.ceil(n / 20 / 5) * 5)
     ticks = list(range(0, n, step))
     shown = [short[j] for j in ticks]
     # Letters of 0.09 inches have to fit into a cell.
-    upright = n > LEGIBLE or max(map(len, shown)) * 0.09 > matrix_size(n) / n
+    upright = n > limits.max_legible_classes or max(map(len, shown)) * 0.09 > matrix_size(n) / n
     ax.set_yticks(ticks, shown)
     ax.set_xticks(ticks, shown, rotation=90 if upright else 0)
-    if n > LEGIBLE:
+    if n > limits.max_legible_classes:
         ax.tick_params(labelsize=7.5)
     else:
         ax.tick_params(length=0)
@@ -106,7 +104,7 @@ def label_classes(ax: "Axes", names: Sequence[str]) -> None:
 
 def largest_cells(sizes: FloatArray) -> list[tuple[int, int]]:
     """Row and column of the cells that are told beside a heat map, the largest first."""
-    order = np.argsort(-sizes, axis=None, kind="stable")[:_TOLD]
+    order = np.argsort(-sizes, axis=None, kind="stable")[: PLOT_LIMITS.get().max_listed]
     rows, columns = np.unravel_index(order, sizes.shape)
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 

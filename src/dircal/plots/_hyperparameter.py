@@ -10,13 +10,12 @@ import numpy as np
 from dircal._frames import to_frame
 from dircal._typing import ArrayLike
 from dircal.plots._base import AbstractDisplay, make_frame
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn, shorten
 from dircal.plots._results import check_mapping, numbers_of
 from dircal.plots._style import PALETTE, count_on, house_style, some_axes
 
 __all__ = ["HyperparameterDisplay"]
-
-_COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ class HyperparameterDisplay(AbstractDisplay):
             With the panels as ``axes_``, the figure as ``figure_`` and the bars.
         """
         n = len(self.choices)
-        n_columns = min(n, _COLUMNS)
+        n_columns = min(n, PLOT_LIMITS.get().n_hyperparameter_columns)
         n_rows = -(-n // n_columns)
         with house_style():
             panels = some_axes(ax, n, n_columns, 3.0 * n_columns + 0.4, 2.6 * n_rows)

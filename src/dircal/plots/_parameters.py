@@ -10,7 +10,6 @@ from dircal.maps import CanonicalParameters
 from dircal.plots._base import AbstractDisplay, make_frame
 from dircal.plots._fitted_maps import canonical_of, check_map, classes_of
 from dircal.plots._heat_map import (
-    LEGIBLE,
     draw_list,
     draw_matrix,
     heat_axes,
@@ -18,6 +17,7 @@ from dircal.plots._heat_map import (
     largest_cells,
     matrix_size,
 )
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn, names_of
 from dircal.plots._style import SHARES, STRENGTHS, house_style
 
@@ -141,14 +141,15 @@ class ParametersDisplay(AbstractDisplay):
         self : ParametersDisplay
             With the Axes as ``ax_``, the figure as ``figure_`` and the artists.
         """
+        limits = PLOT_LIMITS.get()
         A, c = self.parameters.A, self.parameters.c
         k = len(c)
-        space = 0.35 if k <= LEGIBLE else 0.03 * k
+        space = 0.35 if k <= limits.max_legible_classes else 0.03 * k
         # The column of c is as wide as a class, or wide enough to be seen.
-        wide = 1.0 if k <= LEGIBLE else 0.04 * k
+        wide = 1.0 if k <= limits.max_legible_classes else 0.04 * k
         diagonal = np.diag(A)
         off = (A - np.diag(diagonal)).max()
-        high = max(off if k > LEGIBLE and off > 0 else A.max(), 1e-300)
+        high = max(off if k > limits.max_legible_classes and off > 0 else A.max(), 1e-300)
         with house_style():
             panel, beside = heat_axes(ax, k, matrix_size(k) * (k + 1.5) / k + 1.4)
             texts = [[f"{value:.2f}" for value in row] for row in A]
@@ -175,7 +176,7 @@ class ParametersDisplay(AbstractDisplay):
             panel.get_xticklabels()[-1].set_rotation(0)
             panel.set(xlim=(-0.5, left + wide), ylim=(k - 0.5, -0.5))
             panel.set(xlabel="input class", ylabel="output class")
-            if k > LEGIBLE:
+            if k > limits.max_legible_classes:
                 panel.figure.colorbar(
                     self.image_, ax=panel, shrink=0.6, label="entry of A", extend="max"
                 )

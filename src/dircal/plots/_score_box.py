@@ -11,6 +11,7 @@ from dircal._frames import to_frame
 from dircal._typing import ArrayLike, FloatArray
 from dircal.metrics import Block, Predictions
 from dircal.plots._base import AbstractDisplay, lines_of_frame, make_frame
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import check_chosen, drawn, names_of
 from dircal.plots._results import check_mapping
 from dircal.plots._style import BAR, GREY, INK, MEAN, house_style, panel_axes
@@ -21,8 +22,6 @@ __all__ = ["ScoreBoxDisplay"]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 QUANTILE_COLUMNS = ("q05", "q25", "q50", "q75", "q95")
 """Their names in a table."""
-# Circles on each side of a box; more would only lie on top of each other.
-_CIRCLES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +108,10 @@ def box_from_row(row: dict[str, Any], classes: list[str]) -> Box:
 
 def _thin(values: FloatArray) -> FloatArray:
     """Some of the sorted values, evenly, with the first and the last."""
-    if len(values) <= _CIRCLES:
+    limits = PLOT_LIMITS.get()
+    if len(values) <= limits.max_circles:
         return values
-    return values[np.linspace(0, len(values) - 1, _CIRCLES).round().astype(np.intp)]
+    return values[np.linspace(0, len(values) - 1, limits.max_circles).round().astype(np.intp)]
 
 
 _COLUMNS = (

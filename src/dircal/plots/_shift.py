@@ -6,14 +6,12 @@ import numpy as np
 
 from dircal._frames import to_frame
 from dircal.plots._base import AbstractDisplay, make_frame
+from dircal.plots._limits import PLOT_LIMITS
 from dircal.plots._names import drawn
 from dircal.plots._style import house_style, one_axes
 from dircal.shift import Finding, ShiftReport
 
 __all__ = ["ShiftDisplay"]
-
-# Rows of the picture, at most.
-_MOST = 16
 
 
 class ShiftDisplay(AbstractDisplay):
@@ -82,7 +80,7 @@ class ShiftDisplay(AbstractDisplay):
         display : ShiftDisplay
             Ready to be drawn.
         """
-        return cls(list(report.findings[:_MOST]), report.level)
+        return cls(list(report.findings[: PLOT_LIMITS.get().max_findings]), report.level)
 
     def to_frame(self) -> Any:
         """The numbers that are drawn: a row for each finding, the surest first.

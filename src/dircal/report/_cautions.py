@@ -2,22 +2,10 @@
 
 from collections.abc import Sequence
 
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._summary import DataSummary, Method
 
 __all__ = ["cautions", "has_one_label", "refusal"]
-
-# With fewer rows, intervals and tests are rough.
-_FEW_ROWS = 300
-# With fewer still there is no advice: where a few rows decide, 5 % tests of 50 rows found changes
-# that were none 16 times of 100, those of 200 rows 9 times (`tests/long/table.md`).
-_LEAST_ROWS = 100
-# The same for each class: a class that is seen less often cannot be judged.
-_LEAST_OF_A_CLASS = 5
-# Rows of other classes than the most common one: ten events for each number that is learned is the
-# rule of thumb for logistic models (Peduzzi et al. 1996), and a map learns one at the least.
-_LEAST_OTHERS = 10
-# Share of rows that are copies of others, above which tests and intervals mean nothing.
-_MOST_COPIES = 0.1
 
 
 def has_one_label(data: DataSummary) -> bool:
@@ -27,29 +15,30 @@ def has_one_label(data: DataSummary) -> bool:
 
 def refusal(name: str, data: DataSummary) -> str | None:
     """Why these rows are no ground for advice about the map called ``name``, if they are none."""
+    limits = REPORT_LIMITS.get()
     others = data.n_scored - data.n_largest
     if has_one_label(data):
         why = (
             f"all rows belong to {data.largest}, and from one label nothing can be learned or "
             "tested. Pass rows of all classes."
         )
-    elif data.n_scored < _LEAST_ROWS:
+    elif data.n_scored < limits.min_advice_rows:
         why = (
             f"{data.n_scored} rows are too few to tell whether {name} helps. Pass at least "
-            f"{_LEAST_ROWS}."
+            f"{limits.min_advice_rows}."
         )
-    elif data.n_scored < _LEAST_OF_A_CLASS * data.n_classes:
+    elif data.n_scored < limits.min_class_rows * data.n_classes:
         why = (
             f"{data.n_scored:,} rows are too few for {data.n_classes:,} classes. Pass at least "
-            f"{_LEAST_OF_A_CLASS * data.n_classes:,}, {_LEAST_OF_A_CLASS} for each class."
+            f"{limits.min_class_rows * data.n_classes:,}, {limits.min_class_rows} for each class."
         )
-    elif others < _LEAST_OTHERS:
+    elif others < limits.min_other_rows:
         rows = "row belongs" if others == 1 else "rows belong"
         why = (
             f"only {others} {rows} to another class than {data.largest}, too few to tell whether "
-            f"{name} helps. Pass at least {_LEAST_OTHERS}."
+            f"{name} helps. Pass at least {limits.min_other_rows}."
         )
-    elif data.n_copies > _MOST_COPIES * data.n_scored:
+    elif data.n_copies > limits.max_copies * data.n_scored:
         why = (
             f"{data.n_copies:,} of the {data.n_scored:,} rows are copies of others, scores and "
             "label, and copies make chance look like evidence. Pass each row once."
@@ -91,7 +80,7 @@ def cautions(methods: Sequence[Method], after: Method, data: DataSummary) -> lis
             "right is counted by how probable its class is as the label, and there are no tests "
             "and no ranges by chance, which need one label for each row."
         )
-    if data.n_scored < _FEW_ROWS:
+    if data.n_scored < REPORT_LIMITS.get().min_precise_rows:
         what = "the numbers" if data.weight is not None else "intervals and tests"
         found.append(
             f"{data.n_scored:,} rows are few: {what} are rough, and a check that is passed proves "

@@ -10,11 +10,10 @@ import numpy.typing as npt
 from dircal._typing import FloatArray
 from dircal.metrics import Block, Predictions, fold_together
 from dircal.plots import ConfusionChangeDisplay
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._summary import Changes, Confusion, Example, Share
 
 __all__ = ["summarise_changes"]
-
-_TOLD = 8
 
 
 def summarise_changes(
@@ -61,7 +60,7 @@ def _confusions(
     """Mistakes that become rarer (-1) or more frequent (+1), those that change most first."""
     grown = sign * confusion.change
     np.fill_diagonal(grown, 0.0)
-    order = np.argsort(-grown, axis=None, kind="stable")[:_TOLD]
+    order = np.argsort(-grown, axis=None, kind="stable")[: REPORT_LIMITS.get().max_examples]
     for i, j in zip(*np.unravel_index(order, grown.shape), strict=True):
         # Sums of weights are rounded.
         if grown[i, j] > 1e-9 * confusion.after.sum():
@@ -77,10 +76,6 @@ _KINDS = (
     "Right, and less sure now",
     "An ordinary row: half of the others change more",
 )
-# Classes that an example lists, besides the true one.
-_LISTED = 4
-# Rows that are enough to tell how much an ordinary one changes; of more, every so many are asked.
-_ASKED = 2**20
 
 
 def find_examples(
@@ -91,7 +86,7 @@ def find_examples(
 ) -> Iterator[Example]:
     """The row that shows each kind best, if it is not shown already."""
     both = [before, after]
-    every = -(-before.n_samples // _ASKED)
+    every = -(-before.n_samples // REPORT_LIMITS.get().max_change_rows)
     moved = fold_together(both, _Moved(every))
     found = fold_together(both, _Kinds(float(np.median(np.concatenate(moved)))))
     shown: set[int] = set()
@@ -187,7 +182,7 @@ def _best(old: Block, new: Block, size: FloatArray, fits: npt.NDArray[np.bool_])
 def _example(why: str, one: _Row, names: Sequence[str], row: int | None) -> Example:
     before, after = one.before, one.after
     order = np.argsort(-np.maximum(before, after), kind="stable").tolist()
-    listed = order[:_LISTED]
+    listed = order[: REPORT_LIMITS.get().max_example_classes]
     if one.label not in listed:
         listed.append(one.label)
     shares = tuple(

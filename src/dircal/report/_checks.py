@@ -4,25 +4,16 @@ import math
 from collections.abc import Sequence
 
 from dircal._numerals import format_number, format_percent
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._summary import Check, ClassSummary, Method
 
-__all__ = ["ALARM", "call", "check", "classes_worse_off", "failed", "tell_harm"]
+__all__ = ["call", "check", "classes_worse_off", "failed", "tell_harm"]
 
-ALARM = 0.05 / 3
-"""Below this a p-value counts as evidence: five of a hundred, shared by three tests."""
 _TESTED = {"confidence_ece": "confidence", "classwise_ece": "class probabilities"}
 _QUESTIONS = {
     "confidence_ece": "Right as often as it is sure",
     "classwise_ece": "Each class as frequent as it is said to be",
 }
-# A class is worse off where its recall falls by so much, and by so many rows; or by less, if that
-# is so many standard deviations of an exchange by chance.
-_FALL = 0.05
-_LEAST_LOST = 3.0
-_SMALL_FALL = 0.02
-_DEVIATIONS = 3.0
-# Classes that are named, the others are counted.
-_NAMED = 3
 
 
 def call(name: str) -> str:
@@ -32,7 +23,11 @@ def call(name: str) -> str:
 
 def failed(method: Method) -> list[str]:
     """What the tests find fault with."""
-    return [_TESTED[test.measure] for test in method.tests if test.pvalue < ALARM]
+    return [
+        _TESTED[test.measure]
+        for test in method.tests
+        if test.pvalue < REPORT_LIMITS.get().alarm_level
+    ]
 
 
 def classes_worse_off(classes: Sequence[ClassSummary]) -> list[ClassSummary]:
@@ -48,7 +43,7 @@ def tell_harm(worse_off: Sequence[ClassSummary]) -> str:
     named = [
         f"{call(one.name)} ({format_percent(one.recall_before)} before, "
         f"{format_percent(one.recall_after)} after)"
-        for one in worse_off[:_NAMED]
+        for one in worse_off[: REPORT_LIMITS.get().max_named_classes]
     ]
     more = len(worse_off) - len(named)
     listed = ", ".join(named) + (f" and {more} more" if more else "")
@@ -64,12 +59,13 @@ def check(
     has_grounds: bool,
 ) -> list[Check]:
     """Every question with its answers; nothing is passed or failed without grounds."""
+    limits = REPORT_LIMITS.get()
     found = []
     for old, new in zip(before.tests, after.tests, strict=True):
         said = (
             f"off by {format_percent(old.statistic)} before, {format_percent(new.statistic)} after"
         )
-        passed = [test.pvalue >= ALARM if has_grounds else None for test in (old, new)]
+        passed = [test.pvalue >= limits.alarm_level if has_grounds else None for test in (old, new)]
         found.append(Check(_QUESTIONS[old.measure], passed[0], passed[1], said))
     start, end = before.measure("log_loss").value, after.measure("log_loss").value
     found.append(
@@ -80,8 +76,12 @@ def check(
             f"{format_number(start)} before, {format_number(end)} after; lower is better",
         )
     )
-    names = ", ".join(call(one.name) for one in worse_off[:_NAMED])
-    names += f" and {len(worse_off) - _NAMED} more" if len(worse_off) > _NAMED else ""
+    names = ", ".join(call(one.name) for one in worse_off[: limits.max_named_classes])
+    names += (
+        f" and {len(worse_off) - limits.max_named_classes} more"
+        if len(worse_off) > limits.max_named_classes
+        else ""
+    )
     told = f"less often: {names}" if worse_off else "no recall falls noticeably"
     found.append(
         Check(
@@ -101,7 +101,10 @@ def _fall(one: ClassSummary) -> float:
 
 
 def _is_worse_off(one: ClassSummary) -> bool:
+    limits = REPORT_LIMITS.get()
     fall, net = _fall(one), one.lost - one.won
-    if fall >= _FALL and net >= _LEAST_LOST:
+    if fall >= limits.max_recall_fall and net >= limits.min_lost_rows:
         return True
-    return fall >= _SMALL_FALL and net >= _DEVIATIONS * math.sqrt(one.lost + one.won)
+    return fall >= limits.max_small_recall_fall and net >= limits.min_deviations * math.sqrt(
+        one.lost + one.won
+    )

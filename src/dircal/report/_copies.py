@@ -9,17 +9,10 @@ import numpy.typing as npt
 from dircal._core.data.chunks import AbstractSums
 from dircal._typing import FloatArray, IntArray
 from dircal.metrics import Block, Predictions
+from dircal.report._limits import REPORT_LIMITS
 
 __all__ = ["count_copies"]
 
-# Rows nearer to certainty are left out: saturated scores are equal without being copies.
-_CERTAIN = 1.0 - 1e-6
-# Models with few different outputs, as trees, give the same scores to many rows, but the labels of
-# these differ, and those of copies agree. Copies may meet by accident in so many groups.
-_ACCIDENTS = 0.05
-# Rows that are kept in mind: 20 MB. Of more, those are whose scores have a certain number, so that
-# a row and its copies are kept or left out together.
-_MOST_ROWS = 2**21
 # Odd numbers of 64 bits from the golden section and from the mixing step of splitmix64.
 _GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -29,7 +22,8 @@ def count_copies(predictions: Predictions) -> int:
 
     Of more than two million rows, some are looked at, and their copies stand for those of all.
     """
-    every = -(-predictions.n_samples // _MOST_ROWS)
+    limits = REPORT_LIMITS.get()
+    every = -(-predictions.n_samples // limits.max_copy_rows)
     found = predictions.fold(_KeysOf(every))
     keys, labels = np.concatenate(found.keys), np.concatenate(found.labels)
     if not len(labels):
@@ -38,7 +32,7 @@ def count_copies(predictions: Predictions) -> int:
     pairs = np.unique(np.stack([group, labels]), axis=1)
     n_labels = np.bincount(pairs[0], minlength=len(size))
     repeated = size > 1
-    if not repeated.any() or (n_labels[repeated] > 1).mean() > _ACCIDENTS:
+    if not repeated.any() or (n_labels[repeated] > 1).mean() > limits.max_accidents:
         return 0
     return every * int((size - n_labels)[repeated].sum())
 
@@ -59,7 +53,9 @@ class _KeysOf:
 
     def __call__(self, block: Block) -> _Keys:
         keys = _numbers_of(block.proba)
-        kept = (block.confidence < _CERTAIN) & (keys % np.uint64(self.every) == 0)
+        kept = (block.confidence < REPORT_LIMITS.get().max_copied_probability) & (
+            keys % np.uint64(self.every) == 0
+        )
         return _Keys([keys[kept]], [np.asarray(block.label_or_mode)[kept]])
 
 

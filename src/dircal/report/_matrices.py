@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._shapes import level_of
 from dircal.report._summary import Numbers, Summary
 
-__all__ = ["LEGIBLE", "Matrix", "show_change", "show_map"]
-
-LEGIBLE = 16
-"""Classes up to which a matrix is shown whole, as in the pictures."""
+__all__ = ["Matrix", "show_change", "show_map"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ def show_change(summary: Summary) -> Matrix | None:
     """
     values = summary.changes.confusion_change
     k = len(values)
-    if k > LEGIBLE:
+    if k > REPORT_LIMITS.get().max_legible_classes:
         return None
     top = max(abs(value) for row in values for value in row)
     levels = tuple(
@@ -51,7 +49,7 @@ def show_map(summary: Summary) -> Matrix | None:
     if matrix is None or centre is None:
         return None
     k = len(matrix)
-    is_whole = k <= LEGIBLE
+    is_whole = k <= REPORT_LIMITS.get().max_legible_classes
     diagonal = [matrix[i][i] for i in range(k)]
     beside = tuple(
         tuple(0.0 if i == j else value for j, value in enumerate(row))
@@ -76,14 +74,15 @@ def show_map(summary: Summary) -> Matrix | None:
 
 def _places(values: Numbers) -> tuple[int, ...]:
     """All classes where they are few, else those of the largest entries that are not zero."""
+    limits = REPORT_LIMITS.get()
     k = len(values)
-    if k <= LEGIBLE:
+    if k <= limits.max_legible_classes:
         return tuple(range(k))
     cells = [(i, j) for i, row in enumerate(values) for j, value in enumerate(row) if value]
     cells.sort(key=lambda cell: -abs(values[cell[0]][cell[1]]))
     chosen: set[int] = set()
     for cell in cells:
-        if len(chosen.union(cell)) > LEGIBLE:
+        if len(chosen.union(cell)) > limits.max_legible_classes:
             break
         chosen.update(cell)
     return tuple(sorted(chosen))

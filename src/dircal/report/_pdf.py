@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from dircal.report._limits import REPORT_LIMITS
+
 __all__ = ["find_browser", "to_pdf"]
 
 _BROWSERS = (
@@ -17,8 +19,6 @@ _BROWSERS = (
     "msedge",
     "microsoft-edge",
 )
-# A page takes a few seconds; a busy machine may need far longer.
-_SECONDS = 180.0
 
 
 def find_browser() -> str:
@@ -34,6 +34,7 @@ def find_browser() -> str:
 
 def to_pdf(page: str) -> bytes:
     """The page as PDF, by the browser of this machine."""
+    limits = REPORT_LIMITS.get()
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="dircal-", ignore_cleanup_errors=True) as folder:
         source, target = Path(folder, "report.html"), Path(folder, "report.pdf")
@@ -55,11 +56,13 @@ def to_pdf(page: str) -> bytes:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.insert(1, "--no-sandbox")
         try:
-            done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+            done = subprocess.run(
+                command, capture_output=True, timeout=limits.max_pdf_seconds, check=False
+            )
         except subprocess.TimeoutExpired:
             raise OSError(
-                f"{browser} did not print the page within {_SECONDS:g} seconds. Write HTML and "
-                "print it to PDF by hand."
+                f"{browser} did not print the page within {limits.max_pdf_seconds:g} seconds. "
+                "Write HTML and print it to PDF by hand."
             ) from None
         if not target.is_file():
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()

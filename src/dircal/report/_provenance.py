@@ -18,8 +18,9 @@ from dircal.metrics import Block, Predictions
 from dircal.report._code import write_code
 from dircal.report._copies import count_copies
 from dircal.report._diagrams import BINS
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._summary import DataSummary, Method, ScoreFinding, Settings
-from dircal.report._task import LEVEL, Task
+from dircal.report._task import Task
 from dircal.tables import LIMITS, ArrayRows, LabelledRows, find_better_order
 
 __all__ = ["row_numbers", "summarise_data", "summarise_settings"]
@@ -93,7 +94,7 @@ def summarise_settings(
         tell_sources(task.split.n_scored, _sources_of(methods, where)),
         task.request.n_resamples,
         task.seed,
-        LEVEL,
+        REPORT_LIMITS.get().confidence_level,
         BINS.n_bins,
         _versions(),
         write_code(task, chosen),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dircal import _numerals
 from dircal.metrics import RECORDS, Measure
 from dircal.report import _shapes
-from dircal.report._checks import ALARM
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._matrices import show_change, show_map
 from dircal.report._shapes import coverage_chart, dumbbells
 from dircal.report._summary import Diagram, Summary
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 __all__ = ["render"]
-
-# Classes that have a row and diagrams of their own; there is a plain table of the others.
-_SHOWN = 20
 
 
 def render(summary: Summary) -> str:
@@ -45,7 +42,7 @@ def render(summary: Summary) -> str:
         rest=[j for j in worst_first if j not in shown],
         change=show_change(summary),
         map=show_map(summary),
-        alarm=ALARM,
+        alarm=REPORT_LIMITS.get().alarm_level,
     )
 
 
@@ -109,7 +106,7 @@ def _worst_first(summary: Summary) -> list[int]:
 
 def _shown(summary: Summary, worst_first: Sequence[int]) -> list[int]:
     """Places of the classes to show in full: the worst, and those that are worse off."""
-    worst = set(worst_first[:_SHOWN])
+    worst = set(worst_first[: REPORT_LIMITS.get().max_detailed_classes])
     harmed = summary.verdict.worse_off
     return [j for j in worst_first if j in worst or summary.class_names[j] in harmed]
 

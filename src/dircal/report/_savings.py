@@ -16,11 +16,10 @@ from dircal.decide import (
 )
 from dircal.metrics import Predictions
 from dircal.plots import CostCoverageDisplay
+from dircal.report._limits import REPORT_LIMITS
 
 __all__ = ["CoverageCurve", "Decided", "SavingsSummary", "summarise_savings"]
 
-# Points of a curve on the page: more cannot be told apart.
-_POINTS = 80
 # Actions with a line of their own, and those of which all costs are shown.
 _LISTED, _MOST_COSTS = 6, 20
 
@@ -206,6 +205,10 @@ def _curves(
     for one in display.curves:
         values = one.risk if one.cost is None else one.cost
         n = len(values)
-        chosen = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(np.intp))
+        chosen = np.unique(
+            np.linspace(0, n - 1, min(n, REPORT_LIMITS.get().n_saving_points))
+            .round()
+            .astype(np.intp)
+        )
         points = zip(one.coverage[chosen].tolist(), values[chosen].tolist(), strict=True)
         yield CoverageCurve(one.name, tuple(points), one.stop)

@@ -12,6 +12,7 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.inference import ArraySplit
 from dircal.metrics import RECORDS, Predictions
 from dircal.report._candidates import Candidate
+from dircal.report._limits import REPORT_LIMITS
 from dircal.selection import (
     Split,
     deal_within_classes,
@@ -31,15 +32,8 @@ from dircal.tables import ArrayRows
 
 __all__ = ["Compared", "FindingSummary", "OldAndNew", "ShiftSummary", "summarise_shift"]
 
-# Adjusted p-values below it are called changes.
-_LEVEL = 0.05
-_FOLDS = 5
 # Findings in sentences, and of each of the two lists.
 _TOLD, _SHOWN = 5, 8
-# With fewer rows on either side, a shift of some size may stay unseen.
-_FEW_ROWS = 300
-# A change of the log-loss by less than this part is next to nothing.
-_NEXT_TO_NOTHING = 0.005
 
 _OPENINGS = {
     "none": "Nothing has changed that these rows could show",
@@ -139,6 +133,7 @@ def summarise_shift(
     rng: np.random.Generator,
 ) -> ShiftSummary:
     """Compare old and new rows after the map from before, and try what might help."""
+    limits = REPORT_LIMITS.get()
     old_map, old = _before(candidate, rows.old)
     fitted = rows.fitted
     now = old_map.fit_.predict(rows.scored)
@@ -146,7 +141,7 @@ def summarise_shift(
         LabelledProba(old.probabilities, old.labels.astype(np.intp)),
         LabelledProba(now, fitted.labels.astype(np.intp)),
         fitted.classes,
-        _LEVEL,
+        limits.shift_level,
         n_resamples,
         rng,
     )
@@ -163,14 +158,14 @@ def summarise_shift(
         found.kind,
         f"{_OPENINGS[found.kind]}: {found.n_old:,} old rows, {found.n_new:,} new ones.",
         *_advice(found.kind, compared),
-        tuple(one.sentence() for one in named if one.adjusted < _LEVEL)[:_TOLD],
+        tuple(one.sentence() for one in named if one.adjusted < limits.shift_level)[:_TOLD],
         tuple(_shown(named)),
         len(named),
         len(found.significant),
         found.pvalues,
         tuple(compared),
         tuple(_cautions(found, candidate)),
-        _LEVEL,
+        limits.shift_level,
         found.n_old,
         found.n_new,
     )
@@ -186,7 +181,7 @@ def _before(candidate: Candidate, old: ArrayRows) -> tuple[AbstractCalibrator, P
         proba = given.fit_.predict(old)
         return given, Predictions.of_checked(old).with_probabilities(proba)
     used = used_rows(None, len(old.labels))
-    splits = make_splits(_FOLDS, old.labels, used, deal_within_classes)
+    splits = make_splits(REPORT_LIMITS.get().n_folds, old.labels, used, deal_within_classes)
     split = ArraySplit(old, splits, scored_rows(splits), used)
     tried = split.cross_fit(candidate.calibrator, lambda _: None, "calibrators")
     return split.fit_on_all(candidate.calibrator, tried), tried.predictions
@@ -241,7 +236,7 @@ def _advice(kind: str, compared: Sequence[Compared]) -> tuple[str, str]:
     change = tried[0] / start - 1.0 if start > 0.0 else 0.0
     losses = f"from {format_number(start)} to {format_number(tried[0])}"
     told = f"the log-loss of the new rows goes {losses}"
-    if change > -_NEXT_TO_NOTHING:
+    if change > -REPORT_LIMITS.get().min_loss_change:
         return f"{todo}, if anything: {told}, which is next to nothing.", code
     return f"{todo}: {told} ({format_percent(change)}).", code
 
@@ -271,16 +266,17 @@ def _what(finding: Finding) -> str:
 
 
 def _cautions(found: ShiftReport, candidate: Candidate) -> Iterator[str]:
+    limits = REPORT_LIMITS.get()
     if candidate.is_fitted:
         yield (
             f"{candidate.name} came fitted and is taken for the map from before. If it was fitted "
             "on the old rows, it looks better on them than it was."
         )
-    if found.kind != "none" and found.pvalues["calibration_before"] < _LEVEL / 3.0:
+    if found.kind != "none" and found.pvalues["calibration_before"] < limits.shift_level / 3.0:
         yield (
             f"{candidate.name} was not calibrated on the old rows either: some of what is wrong "
             "now was wrong before. A map with more freedom tells kinds of shift apart better."
         )
     fewest = min(found.n_old, found.n_new)
-    if fewest < _FEW_ROWS:
+    if fewest < limits.min_shift_rows:
         yield f"{fewest:,} rows are few: what has changed a little does not show."

@@ -12,6 +12,7 @@ from dircal.decide import CostTable, check_costs
 from dircal.inference import AbstractEvaluationSplit, check_drawing, make_evaluation_split
 from dircal.plots import names_of
 from dircal.report._candidates import Candidate, check_candidates, check_classes
+from dircal.report._limits import REPORT_LIMITS
 from dircal.selection import check_cv
 from dircal.tables import (
     Arguments,
@@ -24,10 +25,8 @@ from dircal.tables import (
     reject_soft_labels,
 )
 
-__all__ = ["LEVEL", "REPORTING", "Request", "Task", "check_request"]
+__all__ = ["REPORTING", "Request", "Task", "check_request"]
 
-LEVEL = 0.95
-"""Of intervals and of ranges by chance."""
 REPORTING = Arguments(
     "y_prob",
     "y_true",
@@ -95,7 +94,7 @@ class Task:
 
 def check_request(request: Request) -> Task:
     """Through the door."""
-    check_drawing(LEVEL, request.n_resamples)
+    check_drawing(REPORT_LIMITS.get().confidence_level, request.n_resamples)
     if request.cv is not None:
         check_cv(request.cv)
     seed = _seed(request.random_state)

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from dircal._numerals import format_level, format_number, format_percent, format_pvalue
 from dircal.report._cautions import cautions, has_one_label, refusal
-from dircal.report._checks import ALARM, call, check, classes_worse_off, failed, tell_harm
+from dircal.report._checks import call, check, classes_worse_off, failed, tell_harm
+from dircal.report._limits import REPORT_LIMITS
 from dircal.report._summary import ClassSummary, DataSummary, Method, ScoreFinding, Verdict
 
 __all__ = ["judge"]
@@ -17,8 +18,6 @@ __all__ = ["judge"]
 Fault: TypeAlias = Literal["too sure", "too timid", "in detail", "none", "not tested"]
 Effect: TypeAlias = Literal["better", "unclear", "worse", "not tested", "no grounds"]
 
-# A mean confidence that misses by less than one of a hundred is about right.
-_NOTICED = 0.01
 _OPENINGS: dict[Fault, str] = {
     "too sure": "The model is too sure of itself: on",
     "too timid": "The model is less sure than it could be: on",
@@ -66,7 +65,10 @@ def _sentence(fault: Fault, before: Method, after: Method, data: DataSummary) ->
     if data.weight is not None:
         rows += f" of weight {format_number(data.weight)}"
     opening = _OPENINGS[fault]
-    if fault == "in detail" and abs(before.confidence - before.accuracy) < _NOTICED:
+    if (
+        fault == "in detail"
+        and abs(before.confidence - before.accuracy) < REPORT_LIMITS.get().min_confidence_gap
+    ):
         opening = _RIGHT_ON_AVERAGE
     subject = "it" if opening.startswith("The model") else "the model"
     return (
@@ -77,13 +79,14 @@ def _sentence(fault: Fault, before: Method, after: Method, data: DataSummary) ->
 
 
 def _fault(before: Method, score: ScoreFinding | None) -> Fault:
+    limits = REPORT_LIMITS.get()
     if score is None:
         return "not tested"
     rejected = failed(before)
-    if not rejected and score.pvalue >= ALARM:
+    if not rejected and score.pvalue >= limits.alarm_level:
         return "none"
     gap = before.confidence - before.accuracy
-    if _TESTED["confidence_ece"] in rejected and abs(gap) >= _NOTICED:
+    if _TESTED["confidence_ece"] in rejected and abs(gap) >= limits.min_confidence_gap:
         return "too sure" if gap > 0 else "too timid"
     return "in detail"
 

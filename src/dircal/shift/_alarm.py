@@ -8,12 +8,9 @@ import numpy as np
 
 from dircal._core.shift.eprocess import Streams
 from dircal._typing import LabelArray
+from dircal.shift._limits import MONITOR_LIMITS
 
 __all__ = ["Alarm", "alarm_of"]
-
-# Differences of fewer standard errors are not told: with some classes two happen by chance.
-_TOLD_ERRORS = 3.0
-_TOLD_CLASSES = 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Alarm:
                 "these first. What can happen needs more than zero."
             )
         error = np.sqrt(self.confidence * (1.0 - self.confidence) / max(self.n_since, 1))
-        if abs(self.confidence - self.accuracy) > _TOLD_ERRORS * error:
+        if abs(self.confidence - self.accuracy) > MONITOR_LIMITS.get().min_standard_errors * error:
             what = "too sure" if self.confidence > self.accuracy else "too timid"
             told.append(
                 f"Predictions are {what}: said to be right in {self.confidence:.1%} of the rows, "
@@ -90,6 +87,7 @@ class Alarm:
 
     def _off(self) -> list[tuple[Any, float, float]]:
         """Classes that are off by more than chance, the worst first."""
+        limits = MONITOR_LIMITS.get()
 
         def errors(entry: tuple[Any, float, float]) -> float:
             _, said, seen = entry
@@ -97,7 +95,11 @@ class Alarm:
             return float(abs(seen - said) / spread)
 
         off = sorted(self.classes, key=errors, reverse=True)
-        return [entry for entry in off[:_TOLD_CLASSES] if errors(entry) > _TOLD_ERRORS]
+        return [
+            entry
+            for entry in off[: limits.max_classes]
+            if errors(entry) > limits.min_standard_errors
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain data, and the sentences."""

@@ -12,6 +12,7 @@ import numpy as np
 from dircal._files import write_whole
 from dircal._typing import ArrayLike, FloatArray, IntArray
 from dircal.shift._alarm import Alarm
+from dircal.shift._limits import MONITOR_LIMITS
 from dircal.shift._monitor_file import FORMAT, VERSION, labels_from_json, labels_to_json, parse
 from dircal.shift._pending import PendingRows
 from dircal.shift._stream_rows import (
@@ -27,9 +28,6 @@ from dircal.tables import check_integer, check_number, find_key, observed_classe
 __all__ = ["CalibrationMonitor"]
 
 MapName = Literal["temperature", "frequencies", "vector", "full"]
-
-# Larger exponents leave the range of floats.
-_LARGEST_EXPONENT = 700.0
 
 
 class CalibrationMonitor:
@@ -247,7 +245,9 @@ class CalibrationMonitor:
     @property
     def e_value_(self) -> Any:
         """What was made of one coin, now."""
-        values: FloatArray = np.exp(np.minimum(self._watch.streams.log_e, _LARGEST_EXPONENT))
+        values: FloatArray = np.exp(
+            np.minimum(self._watch.streams.log_e, MONITOR_LIMITS.get().max_exponent)
+        )
         if self._earlier.has_groups:
             return values
         return float(values[0]) if len(values) else 1.0

@@ -11,14 +11,11 @@ from dircal._core.data.simplex import TINY
 from dircal._core.stats.score import adjust_holm
 from dircal._numerals import format_pvalue
 from dircal._typing import FloatArray, IntArray, LabelArray
+from dircal.shift._limits import MONITOR_LIMITS
 
 __all__ = ["Finding", "LabelledProba", "find_changes"]
 
 Aspect = Literal["frequency", "sharpness", "estimate", "confusion"]
-# A pair needs so many rows to be looked at: fewer are an anecdote.
-_ROWS_OF_A_PAIR = 5.0
-# Smaller p-values than one in so many show nothing more: normal tails are not those of the data.
-_LEAST_IS_ONE_IN = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Finding:
 
     def sentence(self) -> str:
         """In words."""
-        chance = format_pvalue(self.adjusted, _LEAST_IS_ONE_IN, "p")
+        chance = format_pvalue(self.adjusted, MONITOR_LIMITS.get().min_p_value_inverse, "p")
         if self.aspect == "frequency":
             what = "more" if self.new > self.old else "less"
             return (
@@ -165,7 +162,7 @@ def _confusions(old: LabelledProba, new: LabelledProba, names: list[Any]) -> Ite
                 continue
             said = float(new.proba[taken[1], j].sum())
             seen = float((new.labels[taken[1]] == j).sum())
-            if max(said, seen) < _ROWS_OF_A_PAIR:
+            if max(said, seen) < MONITOR_LIMITS.get().min_pair_rows:
                 continue
             parts = [
                 inside * ((rows.labels == j) - rows.proba[:, j])

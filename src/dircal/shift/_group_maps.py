@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dircal._core.bayes.models import OCCAM_WINDOW, joint_log_evidence
+from dircal._core.bayes.limits import BAYES_LIMITS
+from dircal._core.bayes.models import joint_log_evidence
 from dircal._core.data.simplex import TINY
 from dircal._core.shift.random_effects import GroupEffects, fit_random_effects
 from dircal._typing import FloatArray, InputScale, IntArray
@@ -13,12 +14,11 @@ from dircal.calibrators import Fit, TemperatureScaling
 from dircal.maps import Affine, CalibrationMap, LogProbability, Softmax
 from dircal.selection import AutoCalibrator
 from dircal.shift._base import weighted_mean
+from dircal.shift._limits import MONITOR_LIMITS
 from dircal.tables import ArrayRows
 
 __all__ = ["GroupMaps", "fit_group_maps"]
 
-# Groups with fewer rows have no map of their own: it would be a guess.
-_ROWS_OF_A_FRESH_MAP = 30
 KINDS = ("slopes", "matrices", "intercepts")
 
 
@@ -76,7 +76,7 @@ def _moved(base: CalibrationMap, weights: FloatArray) -> CalibrationMap:
 def _fresh(own: ArrayRows, input_scale: InputScale) -> list[tuple[CalibrationMap, float]]:
     """A map of the rows of a group alone and its log-evidence, where there are enough."""
     n_rows = len(own.labels) if own.sample_weight is None else float(own.sample_weight.sum())
-    if n_rows < _ROWS_OF_A_FRESH_MAP:
+    if n_rows < MONITOR_LIMITS.get().min_group_rows:
         return []
     fresh = AutoCalibrator(input_scale=input_scale).method().fit(own)
     table = fresh.details.table
@@ -91,6 +91,6 @@ def _average(candidates: list[tuple[CalibrationMap, float]]) -> CalibrationMap:
     kept = [
         (each, float(weight))
         for (each, _), weight in zip(candidates, weights, strict=True)
-        if weight >= 1.0 / OCCAM_WINDOW
+        if weight >= 1.0 / BAYES_LIMITS.get().occam_window
     ]
     return weighted_mean(kept)

@@ -13,16 +13,10 @@ from dircal._core.shift.frequencies import (
 )
 from dircal._numerals import format_pvalue
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
+from dircal.shift._limits import MONITOR_LIMITS
 from dircal.tables import check_distribution, show
 
 __all__ = ["ConfidenceTable", "LabelShift", "check_frequencies", "find_label_shift"]
-
-# Deciles of the largest probability.
-_N_BINS = 10
-# Below this a p-value is told as a finding.
-_ALPHA = 0.05
-# Classes told in sentences, at most.
-_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -37,8 +31,9 @@ class ConfidenceTable:
         cls, proba: FloatArray, labels: IntArray, weight: FloatArray | None
     ) -> "ConfidenceTable":
         """Of calibrated probabilities (n, k), in bins of equally many rows."""
+        limits = MONITOR_LIMITS.get()
         confidence, k = proba.max(axis=1), proba.shape[1]
-        edges = np.unique(np.quantile(confidence, np.arange(1, _N_BINS) / _N_BINS))
+        edges = np.unique(np.quantile(confidence, np.arange(1, limits.n_bins) / limits.n_bins))
         places = labels.astype(np.intp) * (len(edges) + 1) + np.searchsorted(edges, confidence)
         counts = np.bincount(places, weight, k * (len(edges) + 1)).astype(np.float64)
         return cls(edges, counts.reshape(k, -1))
@@ -85,15 +80,16 @@ class LabelShift:
 
     def sentences(self, classes: LabelArray, old: FloatArray, new: FloatArray) -> list[str]:
         """What was found, a sentence a line."""
+        limits = MONITOR_LIMITS.get()
         told = []
-        order = np.argsort(-np.abs(new - old), kind="stable")[:_TOLD]
+        order = np.argsort(-np.abs(new - old), kind="stable")[: limits.max_label_sentences]
         for j in order.tolist():
             where = ""
             if self.n_rows > 0:
                 where = f" ({self.level:.0%} interval {self.low[j]:.3f} to {self.high[j]:.3f})"
             told.append(f"{classes[j]}: frequency {old[j]:.3f} before, {new[j]:.3f} now{where}.")
         if self.pvalue is not None:
-            verdict = "differ" if self.pvalue < _ALPHA else "may be the same"
+            verdict = "differ" if self.pvalue < limits.alpha else "may be the same"
             told.append(
                 f"Old and new frequencies {verdict} ({format_pvalue(self.pvalue, name='p')})."
             )

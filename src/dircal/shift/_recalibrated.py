@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dircal._core.bayes.models import MODELS, OCCAM_WINDOW, joint_log_evidence
+from dircal._core.bayes.limits import BAYES_LIMITS
+from dircal._core.bayes.models import MODELS, joint_log_evidence
 from dircal._typing import ArrayLike
 from dircal.calibrators import AbstractCalibrator, Fit, FitColumns, fitted_copy
 from dircal.explain import Explanation
@@ -243,5 +244,5 @@ def _posterior(log_evidence: Any) -> dict[str, float]:
     """Of the three, without what is out of the question."""
     scores = np.log([*_PRIOR.values()]) + log_evidence
     weights = np.exp(scores - scores.max())
-    weights[weights < 1.0 / OCCAM_WINDOW] = 0.0
+    weights[weights < 1.0 / BAYES_LIMITS.get().occam_window] = 0.0
     return dict(zip(_PRIOR, (weights / weights.sum()).tolist(), strict=True))

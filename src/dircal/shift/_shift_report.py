@@ -11,14 +11,13 @@ from dircal.calibrators import AbstractCalibrator
 from dircal.inference import score_test
 from dircal.shift._base import check_fitted_calibrator
 from dircal.shift._findings import Finding, LabelledProba, find_changes
+from dircal.shift._limits import MONITOR_LIMITS
 from dircal.tables import check_fit_arrays, check_integer, check_number, reject_soft_labels
 
 __all__ = ["ShiftReport", "compare_rows", "shift_report"]
 
 Kind = Literal["none", "covariate", "label", "concept"]
 
-# Findings told in sentences, at most.
-_TOLD = 8
 _VERDICTS = {
     "none": "Nothing has shifted that these rows could show.",
     "covariate": (
@@ -71,10 +70,11 @@ class ShiftReport:
 
     def sentences(self) -> list[str]:
         """The verdict first, then findings, the surest first."""
+        limits = MONITOR_LIMITS.get()
         told = [one.sentence() for one in self.significant]
-        more = len(told) - _TOLD
+        more = len(told) - limits.max_findings
         tail = [f"And {more} more."] if more > 0 else []
-        return [_VERDICTS[self.kind], *told[:_TOLD], *tail]
+        return [_VERDICTS[self.kind], *told[: limits.max_findings], *tail]
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain data, and the sentences."""

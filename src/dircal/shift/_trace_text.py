@@ -3,19 +3,21 @@
 import numpy as np
 
 from dircal._typing import FloatArray, IntArray
+from dircal.shift._limits import MONITOR_LIMITS
 
 __all__ = ["show_trace"]
 
 _BARS = "▁▂▃▄▅▆▇█"
-# As wide as a line of text.
-_POINTS = 60
 
 
 def show_trace(rows: IntArray, log10_e: FloatArray) -> list[str]:
     """Return lines with a chart on a logarithmic scale, the largest value in each place."""
     if not len(rows):
         return []
-    parts = [part.max() for part in np.array_split(log10_e, min(_POINTS, len(log10_e)))]
+    parts = [
+        part.max()
+        for part in np.array_split(log10_e, min(MONITOR_LIMITS.get().n_points, len(log10_e)))
+    ]
     low, high = min(parts), max(*parts, min(parts) + 1.0)
     places = [int((part - low) / (high - low) * (len(_BARS) - 1)) for part in parts]
     scale = (

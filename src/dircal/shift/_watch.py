@@ -16,16 +16,11 @@ from dircal._core.shift.eprocess import (
 from dircal._threads import limited_blas
 from dircal._typing import FloatArray, IntArray, LabelArray
 from dircal.shift._alarm import Alarm, alarm_of
+from dircal.shift._limits import MONITOR_LIMITS
 from dircal.shift._monitor_file import streams_from_json, streams_to_json
 from dircal.shift._stream_rows import StreamRows
 
 __all__ = ["Watch", "choose_bets"]
-
-# With more classes the full map is that with a slope and an intercept for each: its state would
-# grow with the fourth power of their number.
-_MOST_CLASSES_OF_A_MATRIX = 12
-# Points of the curve that are kept; where there are more, every second one goes.
-_MOST_POINTS = 512
 
 
 class Watch:
@@ -84,7 +79,7 @@ class Watch:
         """Times of alarms and beginnings, and a point of the curve of a stream that is alone."""
         if None in self.places:
             self.trace.append((int(self.streams.n_rows[0]), float(self.streams.log_e[0])))
-            if len(self.trace) > _MOST_POINTS:
+            if len(self.trace) > MONITOR_LIMITS.get().max_trace_points:
                 # The last stays, and every second one before it.
                 self.trace = self.trace[(len(self.trace) - 1) % 2 :: 2]
         if times is None:
@@ -146,6 +141,6 @@ def choose_bets(maps: Sequence[str], n_classes: int) -> list[AbstractBet]:
         raise ValueError(
             f"`maps` must be some of {', '.join(BETS)}; got {list(maps)!r}. Name at least one."
         )
-    many = n_classes > _MOST_CLASSES_OF_A_MATRIX
+    many = n_classes > MONITOR_LIMITS.get().max_matrix_classes
     names = ["vector" if many and name == "full" else name for name in maps]
     return [BETS[name](n_classes) for name in dict.fromkeys(names)]

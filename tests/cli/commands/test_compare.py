@@ -71,9 +71,9 @@ def test_many_files_are_compared_as_one_table(run, lake):
     assert "300 rows were scored." in told
 
 
-def test_moments_are_told(run, write_csv, monkeypatch):
+def test_moments_are_told(run, write_csv, use_limits):
     write_csv()
-    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 300)
+    use_limits("ResamplingLimits", min_moment_rows=300)
     common = ["--label", "y", "--calibrators", "temperature", "--resamples", "100"]
     told = " ".join(run("compare", "p.csv", *common).stdout.split())
     start = "300 rows were scored. With 300 rows the intervals come from moments of sums over rows:"

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 from click.testing import CliRunner
 
 from dircal import calibrators
-from dircal.cli._app import app
 
 
-def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
+def test_demo_shows_every_calibrator_before_and_after(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
@@ -36,7 +35,7 @@ def test_demo_shows_every_calibrator_before_and_after(tmp_path, monkeypatch):
     assert "Traceback" not in result.output
 
 
-def test_demo_does_not_overwrite_a_page(tmp_path, monkeypatch):
+def test_demo_does_not_overwrite_a_page(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "dircal.cli._demo.run_classifiers", lambda: iter([SimpleNamespace(name="X")])
@@ -50,7 +49,7 @@ def test_demo_does_not_overwrite_a_page(tmp_path, monkeypatch):
     assert (tmp_path / "dircal-report.html").read_text() == "precious"
 
 
-def test_demo_saves_files_to_try(tmp_path):
+def test_demo_saves_files_to_try(app, tmp_path):
     runner = CliRunner()
     result = runner.invoke(app, ["demo", "--save", str(tmp_path), "--json"])
     assert [Path(one).name for one in json.loads(result.stdout)["files"]] == [

@@ -51,10 +51,9 @@ def test_intervals_stand_beside_the_value_that_they_are_of(run, write_csv, anima
     assert len(line.split()) == 5, "the interval of a loss is one of the value itself"
 
 
-def test_it_says_what_comes_from_moments(run, write_csv, monkeypatch):
+def test_it_says_what_comes_from_moments(run, write_csv, use_limits):
     write_csv()
-    monkeypatch.setattr("dircal._core.stats.moments._FEWEST_ROWS", 300)
-    monkeypatch.setattr("dircal._core.stats.moments._MOST_SUMS", 64)
+    use_limits("ResamplingLimits", min_moment_rows=300, max_moment_sums=64)
     told = " ".join(run("evaluate", "p.csv", "--label", "y", *FEW).stdout.split())
     start = "With 300 rows these come from moments of sums over rows: the interval of accuracy,"
     assert start in told
@@ -67,7 +66,7 @@ def test_it_says_what_comes_from_moments(run, write_csv, monkeypatch):
     assert found["measures"]["maximum_calibration_error"]["source"] is None
     assert found["tests"]["classwise_ece"]["source"] == "moments"
     assert found["tests"]["score_test"]["source"] == "draws"
-    monkeypatch.setattr("dircal._core.stats.score_moments._MOST_EXCESS", 100.0)
+    use_limits("ResamplingLimits", max_excess_kurtosis=100.0)
     told = " ".join(run("evaluate", "p.csv", "--label", "y", *FEW).stdout.split())
     assert ", the test of classwise_ece, the score test; from rows" in told
 

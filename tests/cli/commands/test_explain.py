@@ -59,7 +59,7 @@ def test_labels_of_every_type(run, make_problem, labels, expected):
 def test_odd_values_in_the_record(run, fitted, tmp_path):
     """Whole numbers of any length are numbers; ragged tables are refused by their place."""
     document = json.loads((tmp_path / fitted).read_text())
-    record = document["object"]["fitted"]["record"]["fields"]
+    record = document["object"]["fit"]["record"]["fields"]
     record["comparison"]["fields"]["likelihood_ratio"] = 10**30
     record["n_rows"] = 10**300
     (tmp_path / "odd.json").write_text(json.dumps(document))

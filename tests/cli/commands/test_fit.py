@@ -251,9 +251,9 @@ def test_it_says_what_to_expect_of_new_rows(run, write_csv, animals):
     assert told["log_loss_new_rows_by"] == "folds"
 
 
-def test_folds_that_would_take_long_are_left_to_others(run, write_csv, monkeypatch):
+def test_folds_that_would_take_long_are_left_to_others(run, write_csv, use_limits):
     write_csv()
-    monkeypatch.setattr("dircal.inference._table_fit._PATIENCE", 0.0)
+    use_limits("InferenceLimits", max_fold_seconds=0.0)
     common = ["fit", "p.csv", "--label", "y", "--calibrator", "temperature", "-o", "m.json"]
     assert "Log-loss of new rows: not measured; dircal compare does" in run(*common).stdout
 

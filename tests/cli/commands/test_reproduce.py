@@ -10,8 +10,6 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from dircal.cli._app import app
-
 ROOT = Path(__file__).parents[3]
 # An experiment of two jobs that take very long, made of what all experiments are made of.
 EXPERIMENT = """
@@ -44,7 +42,7 @@ main()
 
 
 class TestReproduce:
-    def test_arguments_and_exit_code_are_handed_over(self, monkeypatch):
+    def test_arguments_and_exit_code_are_handed_over(self, app, monkeypatch):
         called = []
         start = subprocess.Popen
 
@@ -59,7 +57,7 @@ class TestReproduce:
         experiment = [sys.executable, "-P", "-m", "experiments.uci"]
         assert called == [([*experiment, "--datasets", "sonar", "--help"], "1")]
 
-    def test_folders_are_those_of_the_caller(self, capfd, tmp_path, monkeypatch):
+    def test_folders_are_those_of_the_caller(self, app, capfd, tmp_path, monkeypatch):
         (tmp_path / "mine").mkdir()
         # A folder of this name is not mistaken for ours.
         (tmp_path / "experiments").mkdir()
@@ -68,13 +66,13 @@ class TestReproduce:
         assert result.exit_code == 1
         assert "There are no networks in mine" in capfd.readouterr().err
 
-    def test_without_a_checkout_it_says_so(self, monkeypatch, tmp_path):
+    def test_without_a_checkout_it_says_so(self, app, monkeypatch, tmp_path):
         monkeypatch.setattr("dircal.cli.commands._reproduce._checkout", lambda: tmp_path)
         result = CliRunner().invoke(app, ["reproduce", "uci"])
         assert result.exit_code == 2
         assert "Clone the repository" in result.output
 
-    def test_without_the_extra_it_says_what_to_install(self, monkeypatch):
+    def test_without_the_extra_it_says_what_to_install(self, app, monkeypatch):
         monkeypatch.setattr("dircal.cli.commands._reproduce.find_spec", lambda name: None)
         result = CliRunner().invoke(app, ["reproduce", "uci"])
         assert result.exit_code == 2

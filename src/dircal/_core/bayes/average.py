@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.bayes.state import EvidenceState, GroupFit
@@ -19,13 +20,6 @@ from dircal._core.optim.newton import Status, with_history
 from dircal._typing import FloatArray
 
 __all__ = ["average_by_evidence", "average_from", "wide_and_narrow"]
-
-# A prior is averaged with one whose modes are so many times larger.
-_NARROW = 10.0
-# Before any row is seen, the narrow one is so many times as probable.
-_ODDS_OF_NARROW = 3.0
-# A prior that trails by so many nats has no part in the mean.
-_OUT_OF_THE_QUESTION = 12.0
 
 
 def average_by_evidence(
@@ -54,25 +48,28 @@ def wide_and_narrow(
 
     One that is out of the question by the curvature at the optimum of the wide one is left out.
     """
+    limits = BAYES_LIMITS.get()
     wide = state.learn(prior)
     assert wide.curvature is not None
-    of_narrow = replace(wide.curvature, prior=replace(prior, mode=_NARROW * prior.mode))
+    of_narrow = replace(
+        wide.curvature, prior=replace(prior, mode=limits.narrow_factor * prior.mode)
+    )
     narrow = state.learn_at(of_narrow, wide.power)
     ahead = wide.log_evidence - narrow.log_evidence
     fits = []
-    if ahead > -_OUT_OF_THE_QUESTION:
+    if ahead > -limits.max_log_evidence_gap:
         fits.append(_expected(state.finish(wide, tol), 1.0))
-    if ahead < _OUT_OF_THE_QUESTION:
+    if ahead < limits.max_log_evidence_gap:
         if state.path.forms_hessian:
             # The curvature of the wide one was only the first guess.
             narrow = state.learn(narrow.prior, narrow.precisions, narrow.power)
-        fits.append(_expected(state.finish(narrow, tol), _ODDS_OF_NARROW))
+        fits.append(_expected(state.finish(narrow, tol), limits.narrow_odds))
     return fits
 
 
 def _expected(fit: GroupFit, odds: float) -> GroupFit:
     """A fit whose evidence counts how probable its prior is, one of two."""
-    share = odds / (1.0 + _ODDS_OF_NARROW)
+    share = odds / (1.0 + BAYES_LIMITS.get().narrow_odds)
     return replace(fit, log_evidence=fit.log_evidence + float(np.log(share)))
 
 

@@ -15,15 +15,11 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Blocks", "Curvature"]
-
-# With the curvature held, rounds cost little.
-_ROUNDS = 50
-# A leap is no longer than so many steps.
-_LONGEST_LEAP = 8.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +83,7 @@ class Curvature:
         a leap as far as their change foretells (SQUAREM; Varadhan and Roland, 2008), unless the
         curvature is estimated: there nothing is known so well that it should be followed far.
         """
+        limits = BAYES_LIMITS.get()
         relative = self.prior.relative_precisions(power)
         # Estimates are scaled so that they are right where the optimum is known.
         known, found = self.prior.sums(relative * self.theta**2), self._squares(relative)
@@ -99,9 +96,9 @@ class Curvature:
             best = (at.effective_dof + worth) / (scale * at.squares + more)
             return np.maximum(best if held is None else np.where(held, start, best), self.least)
 
-        longest = _LONGEST_LEAP if self._is_whole else 1.0
+        longest = limits.max_leap if self._is_whole else 1.0
         precisions = start
-        for _ in range(_ROUNDS):
+        for _ in range(limits.max_curvature_rounds):
             second = following(precisions)
             first_step = np.log(second / precisions)
             if np.abs(first_step).max() <= tolerance:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.mixture import mix_with_uniform, shrink_row_mean, uniform_weight
 from dircal._core.bayes.prior import (
     GroupedGaussianPrior,
@@ -15,15 +16,13 @@ from dircal._core.bayes.prior import (
 )
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.rows import Rows, fold_together
-from dircal._core.model.penalty import GROUPS, NO_SPREAD
+from dircal._core.model.limits import MODEL_LIMITS
+from dircal._core.model.penalty import GROUPS
 from dircal._core.model.statistics import curve_statistics
 from dircal._core.model.structure import Full
 from dircal._typing import FloatArray
 
 __all__ = ["MixedRows", "MixturePrior", "RowMoments"]
-
-# Scores are not made flatter than this standard deviation within a row.
-_LEAST_SPREAD = 1.0
 
 
 @dataclass(frozen=True)
@@ -175,9 +174,9 @@ class RowMoments(AbstractSums):
 
         ``largest`` is the largest absolute score, beside which they may be rounding.
         """
-        if self.variance <= NO_SPREAD * largest**2:
+        if self.variance <= MODEL_LIMITS.get().min_spread * largest**2:
             return 0.0
-        return _LEAST_SPREAD / float(np.sqrt(self.variance))
+        return BAYES_LIMITS.get().min_row_spread / float(np.sqrt(self.variance))
 
     @property
     def row_mean_factor(self) -> float:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from dircal._core.bayes.average import average_from
 from dircal._core.bayes.features import MixedRows
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.posterior import ExactPosterior, Posterior
 from dircal._core.bayes.slope import ProbableSlope
 from dircal._core.bayes.state import EvidenceState, GroupFit
@@ -40,7 +41,6 @@ from dircal._typing import FloatArray
 
 __all__ = [
     "MODELS",
-    "OCCAM_WINDOW",
     "JudgedModels",
     "ModelAverage",
     "average_models",
@@ -50,11 +50,6 @@ __all__ = [
 MODELS = {"identity": 1.0, "temperature": 3.0, "vector": 3.0, "full": 3.0, "curved": 90.0}
 """Names, and how probable each is before any row is seen, in percent: nine in ten classifiers have
 something that only curves repair, and one in a hundred has nothing to repair."""
-
-OCCAM_WINDOW = 20.0
-"""Maps that are less probable than the best by this factor have no part in an average."""
-# Simpler maps of many classes are mostly far behind: their mean loss need be no closer to its best.
-_LOOSE = 1e-8
 
 
 @dataclass
@@ -157,7 +152,7 @@ def _shares(probabilities: FloatArray, has_slope: npt.NDArray[np.bool_]) -> Floa
     kept = probabilities * has_slope
     if probabilities[~has_slope].sum() > 0.5:
         return (~has_slope).astype(np.float64)
-    kept[OCCAM_WINDOW * kept < kept.max()] = 0.0
+    kept[BAYES_LIMITS.get().occam_window * kept < kept.max()] = 0.0
     shares: FloatArray = kept / kept.sum()
     return shares
 
@@ -189,7 +184,9 @@ class _Family:
         for name, each in self.mixed.items():
             state = self.states[name] = EvidenceState(each.rows, each.prior, tol, max_iter)
             loose = name != "curved" and not state.path.forms_hessian
-            self.fits[name] = average_from(state, each.prior, max(tol, _LOOSE) if loose else tol)
+            self.fits[name] = average_from(
+                state, each.prior, max(tol, BAYES_LIMITS.get().simple_map_tol) if loose else tol
+            )
 
     def models(self, slope: float, of_identity: float) -> dict[str, _Model]:
         """All maps, from the simplest on, each written as one with curves.

@@ -5,14 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.data.simplex import rest_of_proba
 from dircal._core.optim.precondition import Preconditioner
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["ExactPosterior", "LowRankPosterior", "Posterior"]
-
-# Elements of the array of products of a covariance with rows.
-_ELEMENTS = 2_000_000
 
 
 class Posterior(Protocol):
@@ -47,7 +45,7 @@ class ExactPosterior:
         k, n_rows = proba.shape
         places = self._places(k, len(scores) // k - 1)
         spread = np.empty_like(proba)
-        step = max(1, _ELEMENTS // (k * places.size))
+        step = max(1, BAYES_LIMITS.get().max_product_elements // (k * places.size))
         for start in range(0, n_rows, step):
             part = slice(start, start + step)
             spread[:, part] = self._spread(proba[:, part], scores[:, part], places)

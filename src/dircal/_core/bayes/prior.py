@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.model.curved import Curved
 from dircal._core.model.penalty import GROUPS, ParameterPenalty, group_of_entries
 from dircal._core.model.statistics import N_CURVATURES, N_OWN_KNOTS, N_STATISTICS
@@ -14,7 +15,6 @@ from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "CURVE_GROUPS",
-    "STRENGTH",
     "GroupedGaussianPrior",
     "curved_prior",
     "diagonal_prior",
@@ -24,14 +24,6 @@ __all__ = [
 
 CURVE_GROUPS = ("curvature", "shared_curve", "class_curves")
 """Groups of coefficients of the statistics: of gap and entropy, of hinges, of a class's own."""
-
-STRENGTH = 2.0
-"""Strength of the prior of the precisions: it gives way to a few dozen entries that the rows
-determine, and holds where they determine next to none."""
-# Beyond so many classes a matrix has more entries than any number of rows determines.
-_MOST_CLASSES_OF_A_MATRIX = 400
-# Pairs of classes that never compete still get this part of the variance of the most frequent.
-_LEAST_CO_OCCURRENCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,7 +56,7 @@ class GroupedGaussianPrior:
     mode: FloatArray
     centre: FloatArray
     co_occurrence: FloatArray | None = None
-    strength: float = STRENGTH
+    strength: float = 2.0
     held: npt.NDArray[np.bool_] | None = None
 
     @property
@@ -113,7 +105,7 @@ class GroupedGaussianPrior:
         largest = together.max()
         if largest <= 0.0:
             return self
-        together = np.maximum(together, _LEAST_CO_OCCURRENCE * largest)
+        together = np.maximum(together, BAYES_LIMITS.get().min_co_occurrence * largest)
         np.fill_diagonal(together, 0.0)
         found = np.zeros(len(self.group))
         found[: k * (k + 1)].reshape(k, k + 1)[:, :-1] = together
@@ -166,7 +158,7 @@ def _prior_of(
 
 
 def _base_for(n_classes: int) -> Full | Diagonal:
-    if n_classes <= _MOST_CLASSES_OF_A_MATRIX:
+    if n_classes <= BAYES_LIMITS.get().max_matrix_classes:
         return Full(n_classes, n_classes)
     return Diagonal(n_classes)
 

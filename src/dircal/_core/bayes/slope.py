@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation
 from dircal._core.optim.newton import minimise
@@ -23,11 +24,6 @@ from dircal._core.optim.temperature import AbstractSlopeObjective, SlopeLoss
 from dircal._typing import FloatArray
 
 __all__ = ["ProbableSlope", "log_slope_prior", "most_probable_slope"]
-
-# Quartiles of a logistic distribution are ln 3 scales from its centre.
-_SCALE = float(np.log(2.0) / np.log(3.0))
-# No step multiplies or divides the slope by more than this.
-_LARGEST_STEP = float(np.log(8.0))
 
 
 @dataclass(frozen=True)
@@ -44,10 +40,11 @@ class ProbableSlope:
 
 def log_slope_prior(log_slope: float) -> float:
     """Logarithm of the density of the logarithm of a slope."""
+    limits = BAYES_LIMITS.get()
     # ln cosh of large numbers, without the cosh.
-    size = abs(log_slope) / (2.0 * _SCALE)
+    size = abs(log_slope) / (2.0 * limits.slope_scale)
     log_cosh = size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0)
-    return float(-2.0 * log_cosh - np.log(4.0 * _SCALE))
+    return float(-2.0 * log_cosh - np.log(4.0 * limits.slope_scale))
 
 
 def most_probable_slope(rows: Rows, *, start: float, tol: float, max_iter: int) -> ProbableSlope:
@@ -81,18 +78,19 @@ class _LogSlopeObjective(AbstractSlopeObjective):
 
     def evaluate(self, params: FloatArray) -> Evaluation:
         """Value and both derivatives."""
+        limits = BAYES_LIMITS.get()
         u, n = float(params[0]), self.total_weight
         slope = float(np.exp(u))
         at = self.loss.evaluate(np.array([slope]))
         assert at.hessian is not None
-        pull = float(np.tanh(u / (2.0 * _SCALE)))
+        pull = float(np.tanh(u / (2.0 * limits.slope_scale)))
         first = slope * float(at.gradient[0])
         second = first + slope**2 * float(at.hessian[0, 0])
         return Evaluation(
             at.loss - log_slope_prior(u) / n,
-            np.array([first + pull / (_SCALE * n)]),
+            np.array([first + pull / (limits.slope_scale * n)]),
             at.largest_row_loss,
-            np.array([[second + (1.0 - pull**2) / (2.0 * _SCALE**2 * n)]]),
+            np.array([[second + (1.0 - pull**2) / (2.0 * limits.slope_scale**2 * n)]]),
         )
 
 
@@ -109,10 +107,13 @@ class _BoundedSteps:
 
     def newton_step(self, point: Point) -> NewtonStep:
         """The step within bounds."""
+        limits = BAYES_LIMITS.get()
         assert point.at.hessian is not None
         first, second = float(point.at.gradient[0]), float(point.at.hessian[0, 0])
         if second <= 0.0:
-            step = -float(np.sign(first)) * _LARGEST_STEP
+            step = -float(np.sign(first)) * limits.max_log_slope_step
             return NewtonStep(np.array([step]), abs(first), 0)
-        step = float(np.clip(-first / second, -_LARGEST_STEP, _LARGEST_STEP))
+        step = float(
+            np.clip(-first / second, -limits.max_log_slope_step, limits.max_log_slope_step)
+        )
         return NewtonStep(np.array([step]), 0.5 * first**2 / second, 0)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dircal._core.bayes.curvature import Blocks, Curvature
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior, Posterior
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.bayes.sample import (
@@ -20,38 +21,13 @@ from dircal._core.model.curved import Curved
 from dircal._core.model.moments import HessianMoments
 from dircal._core.model.objective import Evaluation, Likelihood, Objective
 from dircal._core.model.structure import Diagonal, Full
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Iteration, Solution, with_history
 from dircal._core.optim.path import PathSolver
 from dircal._core.optim.precondition import make_preconditioner
-from dircal._core.optim.steps import DAMPING
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["EvidenceState", "GroupFit", "Learned", "least_precision"]
-
-# Precisions have converged when no logarithm changes by more than this.
-_TOLERANCE = 1e-4
-_ROUNDS = 20
-# With the curvature held, rounds cost little; the first ones need not be exact.
-_FIRST_TOLERANCE = 1e-2
-# Curvature that is estimated is not worth many rounds.
-_TOLERANCE_OF_ESTIMATES = 3e-2
-_ROUNDS_OF_ESTIMATES = 2
-# Classes whose blocks of the Hessian stand for all: fewer of them where blocks are large.
-_BLOCKS = 16
-_LEAST_BLOCKS = 4
-_ENTRIES_OF_BLOCKS = 1600
-# Masses that differ by less than this part count as the same, and pulls of labels tell.
-_OF_TIES = 1e-6
-# How close to its best the objective has to be in all rounds but the last.
-_LOOSE = 1e-7
-_LOOSE_OF_ESTIMATES = 1e-5
-_TIGHT = 1e-12
-# Of many rows the Hessian is expensive. Steps with a smaller decrease in all move logits by a part
-# of 1e-4 or so, and the Hessian with them.
-_SAME_HESSIAN = 1e-8
-# Powers of the co-occurrence to choose from, and the rounds after which the choice stays.
-_POWERS = (0.0, 0.5, 1.0)
-_ROUNDS_OF_POWERS = 2
 
 
 @dataclass(frozen=True)
@@ -100,6 +76,7 @@ class EvidenceState:
     """
 
     def __init__(self, rows: Rows, prior: GroupedGaussianPrior, tol: float, max_iter: int) -> None:
+        limits = BAYES_LIMITS.get()
         self.rows = rows
         self.centre = prior.centre
         self.structure = prior.structure
@@ -110,19 +87,27 @@ class EvidenceState:
         if few is not None:
             self.few = EvidenceState(few, prior, tol, max_iter)
             of_few = self.few.path
-        loose = max(tol, _LOOSE)
+        loose = max(tol, limits.round_tol)
         self.path: PathSolver = PathSolver(
             self.likelihood, prior.centre, False, loose, max_iter, of_few
         )
         self._moved = np.inf
         if self.path.forms_hessian:
-            self.n_rounds, self.tolerance = _ROUNDS, _TOLERANCE
-            self.n_rounds_of_powers, self.inside_tolerance = _ROUNDS_OF_POWERS, 0.1 * _TOLERANCE
+            self.n_rounds, self.tolerance = limits.max_precision_rounds, limits.precision_tol
+            self.n_rounds_of_powers, self.inside_tolerance = (
+                limits.max_power_rounds,
+                0.1 * limits.precision_tol,
+            )
         else:
-            self.n_rounds, self.tolerance = _ROUNDS_OF_ESTIMATES, _TOLERANCE_OF_ESTIMATES
-            self.n_rounds_of_powers, self.inside_tolerance = 1, _TOLERANCE_OF_ESTIMATES
+            self.n_rounds, self.tolerance = (
+                limits.max_estimated_rounds,
+                limits.estimated_precision_tol,
+            )
+            self.n_rounds_of_powers, self.inside_tolerance = 1, limits.estimated_precision_tol
             # Rounds so few end near where they began: optima must not depend on the subsample.
-            self.path.tol = max(tol, _LOOSE_OF_ESTIMATES) if few is None else _TIGHT
+            self.path.tol = (
+                max(tol, limits.estimated_round_tol) if few is None else limits.final_tol
+            )
 
     @cached_property
     def least(self) -> float:
@@ -151,7 +136,9 @@ class EvidenceState:
         mass = moments.mass[: self.rows.n_classes]
         pulls = np.bincount(self.structure.param_class, gradient**2)[: len(mass)]
         # Rounding would settle ties, which rows with few different scores have many of.
-        return _spread_by_mass(mass * (1.0 + _OF_TIES * pulls / max(pulls.max(), TINY)))
+        return _spread_by_mass(
+            mass * (1.0 + BAYES_LIMITS.get().tie_tol * pulls / max(pulls.max(), TINY))
+        )
 
     def learn(
         self,
@@ -163,7 +150,7 @@ class EvidenceState:
 
         Of many rows the first precisions are those of a subsample, and the first curvature is.
         """
-        inside = max(_FIRST_TOLERANCE, self.tolerance)
+        inside = max(BAYES_LIMITS.get().first_precision_tol, self.tolerance)
         history: list[Iteration] = []
         if precisions is None and self.few is not None and self.path.forms_hessian:
             guess = self.few.learn(prior)
@@ -193,7 +180,7 @@ class EvidenceState:
         """The best precisions for a curvature that is known."""
         prior = curvature.prior
         start = np.maximum(prior.mode, self.least)
-        precisions = curvature.best_precisions(start, power, _FIRST_TOLERANCE)
+        precisions = curvature.best_precisions(start, power, BAYES_LIMITS.get().first_precision_tol)
         return Learned(prior, precisions, power, curvature=curvature)
 
     def held(self, prior: GroupedGaussianPrior) -> Learned:
@@ -253,7 +240,7 @@ class EvidenceState:
     def _linearise_at(self, found: Solution) -> None:
         """Form the Hessian at an optimum; that of many rows only if it can have changed."""
         self._moved += sum(each.predicted_decrease for each in found.history)
-        if self.few is not None and self._moved <= _SAME_HESSIAN:
+        if self.few is not None and self._moved <= BAYES_LIMITS.get().same_hessian_decrease:
             self.path.params = found.params
             return
         self.path.linearise_at(found.params)
@@ -322,12 +309,12 @@ def least_precision(rows: Rows, structure: Full | Diagonal | Curved) -> float:
     A factorisation of the Hessian loses as many more digits as it has rows. And where Newton steps
     are damped by more than the curvature of the prior, they would never get there.
     """
-    rounding = max(SUM_ROUNDING * structure.n_params, DAMPING)
+    rounding = max(SUM_ROUNDING * structure.n_params, OPTIM_LIMITS.get().damping)
     return rounding * rows.total_weight * max(rows.largest, 1.0) ** 2
 
 
 def _powers(prior: GroupedGaussianPrior) -> Sequence[float]:
-    return _POWERS if prior.co_occurrence is not None else (0.0,)
+    return BAYES_LIMITS.get().co_occurrence_powers if prior.co_occurrence is not None else (0.0,)
 
 
 def _best(
@@ -340,7 +327,10 @@ def _best(
 
 def _spread_by_mass(mass: FloatArray) -> IntArray:
     """Some classes, from the rarest to the most frequent, whatever their order."""
-    n_chosen = min(max(_ENTRIES_OF_BLOCKS // len(mass), _LEAST_BLOCKS), _BLOCKS, len(mass))
+    limits = BAYES_LIMITS.get()
+    n_chosen = min(
+        max(limits.block_entries // len(mass), limits.min_blocks), limits.max_blocks, len(mass)
+    )
     places = ((np.arange(n_chosen) + 0.5) * len(mass) / n_chosen).astype(np.intp)
     chosen: IntArray = np.argsort(mass, kind="stable")[places]
     return chosen

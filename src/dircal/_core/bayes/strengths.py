@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dircal._core.bayes.features import RowMoments
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.prior import full_prior
 from dircal._core.bayes.slope import most_probable_slope
 from dircal._core.bayes.state import EvidenceState
@@ -28,17 +29,6 @@ from dircal._core.model.penalty import Penalty, off_diagonal
 from dircal._typing import FloatArray
 
 __all__ = ["LearnedStrengths", "learn_strengths"]
-
-# Precisions that are expected, times the number of entries that move a logit: of the diagonal, the
-# off-diagonal entries, which also see the mean of a row, and the intercepts. They are the least
-# with which no network of at most 20 classes loses 2 % to its temperature map with 50 to 1000 rows.
-_MODES = (30.0, 300.0, 10.0)
-# Worth one parameter a group: the rows shall decide.
-_STRENGTH = 0.5
-# A precision that is given may be infinite for all that rounding can tell.
-_LARGEST = 1e30
-# How close to its best the objective has to be while precisions are learned.
-_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -81,8 +71,11 @@ def learn_strengths(
 
     ``slope`` is near that of the temperature map.
     """
+    limits = BAYES_LIMITS.get()
     k, n = rows.n_classes, rows.total_weight
-    centre = most_probable_slope(rows, start=slope, tol=_TOLERANCE, max_iter=max_iter).slope
+    centre = most_probable_slope(
+        rows, start=slope, tol=limits.strength_tol, max_iter=max_iter
+    ).slope
     # What is expected holds for scores that matter; slopes next to nothing would wipe them out.
     moments = RowMoments.of(rows)
     least = moments.least_slope(rows.largest)
@@ -91,15 +84,17 @@ def learn_strengths(
     shift = moments.mean if least > centre else 0.0
     # From a weight of squared entries to a precision of entries that act on scores times `read`.
     units = 2.0 * n * np.array([read**2 / k, read**2 / (k * (k - 1.0)), 1.0 / k])
-    mode = np.array(_MODES) * np.array([k, k * (k - 1.0), k])
+    mode = np.array(limits.odir_modes) * np.array([k, k * (k - 1.0), k])
     given = (None, lam, mu)
     held = np.array([each is not None for each in given])
     for i, each in enumerate(given):
         if each is not None:
-            mode[i] = min(float(each), _LARGEST / units[i]) * units[i]
+            mode[i] = min(float(each), limits.max_precision / units[i]) * units[i]
     scaled = replace(rows, transform=_Scaled(read, shift))
-    prior = replace(full_prior(k, mode, centre / read), strength=_STRENGTH, held=held)
-    state = EvidenceState(scaled, prior, _TOLERANCE, max_iter)
+    prior = replace(
+        full_prior(k, mode, centre / read), strength=limits.odir_prior_strength, held=held
+    )
+    state = EvidenceState(scaled, prior, limits.strength_tol, max_iter)
     found = state.learn(replace(prior, mode=np.maximum(mode, state.least)))
     nu, learned_lam, learned_mu = (found.precisions / units).tolist()
     return LearnedStrengths(

@@ -15,6 +15,7 @@ from dircal._core.bayes.features import MixturePrior
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.clip.by_likelihood import CLIPS, LearnedClip, learn_clip
 from dircal._core.clip.grid import GridEvaluation, TemperatureMap
+from dircal._core.clip.limits import CLIP_LIMITS
 from dircal._core.data.chunks import Chunk
 from dircal._core.data.rows import Rows, fold_together
 from dircal._core.data.simplex import TINY
@@ -27,13 +28,6 @@ __all__ = ["clip_by_evidence"]
 
 # Below the grid of the temperature map: zeros of single precision, and one between them and ours.
 _GRID = (*CLIPS[:-1], float(np.finfo(np.float32).tiny), 1e-100, TINY)
-# A lead of so many nats is clear: odds of twenty to one (Kass & Raftery's "strong").
-_CLEAR = 3.0
-# Predicted decrease of the last step to a slope; what is left after it is far less. From that of a
-# subsample of m rows, which is 1 / (2 m), one step leads there.
-_SLOPE_TOLERANCE = 1e-8
-_SLOPE_TOLERANCE_FROM_SUBSAMPLE = 1e-4
-_LOOSE = 1e-7
 
 
 def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> LearnedClip:
@@ -43,6 +37,7 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
     is confirmed by the evidence of whole fits. Where the Hessian is too large to be formed, the
     clip is that of the temperature map.
     """
+    limits = CLIP_LIMITS.get()
     k, prior = rows.n_classes, prior.without_curves()
     if not forms_hessian(Full(k, k).n_params):
         return learn_clip(rows, max_iter=max_iter)
@@ -62,29 +57,32 @@ def clip_by_evidence(rows: Rows, prior: MixturePrior, *, max_iter: int) -> Learn
         for each, mixed, at in zip(learned, every, at_centres, strict=True)
     ]
     best = max(evidence for _, evidence in found)
-    chosen = [each for each, evidence in found if evidence >= best - _CLEAR][-1]
+    chosen = [each for each, evidence in found if evidence >= best - limits.min_log_evidence_lead][
+        -1
+    ]
     smallest = found[-1][0]
     if chosen is smallest:
         return smallest
 
     def evidence_of_fit(each: LearnedClip) -> float:
         mixed = prior.around(rows, each.clip, each.slope)
-        fit = maximise_evidence(mixed.rows, mixed.prior, tol=_LOOSE, max_iter=max_iter)
+        fit = maximise_evidence(mixed.rows, mixed.prior, tol=limits.evidence_tol, max_iter=max_iter)
         return fit.log_evidence
 
-    clear = evidence_of_fit(chosen) > evidence_of_fit(smallest) + _CLEAR
+    clear = evidence_of_fit(chosen) > evidence_of_fit(smallest) + limits.min_log_evidence_lead
     return chosen if clear else smallest
 
 
 def _slopes(rows: Rows, clips: Sequence[float], max_iter: int) -> list[float]:
     """Slopes of the temperature maps with these clips; those of a subsample are where to start."""
+    limits = CLIP_LIMITS.get()
     slopes: list[float] = []
     few = rows.subsample()
     if few is None:
         for clip in clips:
             start = slopes[-1] if slopes else None
             fit = fit_temperature(
-                rows.with_clip(clip), tol=_SLOPE_TOLERANCE, max_iter=max_iter, start=start
+                rows.with_clip(clip), tol=limits.evidence_slope_tol, max_iter=max_iter, start=start
             )
             slopes.append(fit.slope)
         return slopes
@@ -93,7 +91,7 @@ def _slopes(rows: Rows, clips: Sequence[float], max_iter: int) -> list[float]:
     for each, at in zip(grid.maps, grid.evaluations, strict=True):
         fit = fit_temperature(
             rows.with_clip(each.clip),
-            tol=_SLOPE_TOLERANCE_FROM_SUBSAMPLE,
+            tol=limits.evidence_start_tol,
             max_iter=max_iter,
             start=each.slope,
             at_start=at,

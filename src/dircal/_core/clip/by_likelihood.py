@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from dircal._core.clip.grid import GridEvaluation, TemperatureMap
+from dircal._core.clip.limits import CLIP_LIMITS
 from dircal._core.data.chunks import AbstractSums, Chunk, clipped, log_of_clip
 from dircal._core.data.rows import Rows, smallest_subsample
 from dircal._core.data.simplex import TINY
@@ -31,19 +32,6 @@ __all__ = ["CLIPS", "LearnedClip", "learn_clip"]
 CLIPS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15, TINY)
 """Candidates, from the largest down to the paper's value; finer where counts put their zeros."""
 _COARSE = (1e-2, 1e-4, 1e-9, TINY)
-
-# A gain is real when it exceeds so many standard errors of the paired difference ...
-_STANDARD_ERRORS = 2.0
-_STANDARD_ERRORS_WITH_ZEROS = 1.0
-# ... and this many nats.
-_SMALLEST_GAIN = 1e-3
-# The slope of a candidate is good enough when the predicted decrease is below this part of the
-# loss: that decrease itself is counted, so the error is of third order.
-_SLOPE_TOLERANCE = 1e-2
-# Slopes of a subsample are starts for all rows, where what was not solved would count again.
-_SLOPE_TOLERANCE_OF_STARTS = 1e-4
-# After so many candidates in a row that are really worse, smaller ones are not tried.
-_PATIENCE = 2
 
 
 @dataclass(frozen=True)
@@ -93,18 +81,21 @@ class _Grid:
         self,
         rows: Rows,
         max_iter: int,
-        tolerance: float = _SLOPE_TOLERANCE,
+        tolerance: float | None = None,
         known: GridEvaluation | None = None,
     ) -> None:
         # Clips are told apart by more than a thousandth: single precision is enough.
+        limits = CLIP_LIMITS.get()
         self.rows = rows.as_float32()
         self.max_iter = max_iter
-        self.tolerance = tolerance
+        self.tolerance = limits.slope_tol if tolerance is None else tolerance
         self.known = known
         self.lowest, _ = rows.source.span
         # Scores of exact zeros stand at the logarithm of TINY.
         has_zeros = self.lowest <= np.log(TINY)
-        self.n_errors = _STANDARD_ERRORS_WITH_ZEROS if has_zeros else _STANDARD_ERRORS
+        self.n_errors = (
+            limits.min_standard_errors_with_zeros if has_zeros else limits.min_standard_errors
+        )
         # Weights that sum to one stand for as many rows as there are.
         self.n = max(rows.total_weight, float(rows.source.survey.n_rows))
         self.imagined = 1.0 / (self.n + 1.0) if has_zeros else 0.0
@@ -116,7 +107,7 @@ class _Grid:
         few = smallest_subsample(rows)
         if few is None:
             return cls(rows, max_iter)
-        first = cls(few, max_iter, _SLOPE_TOLERANCE_OF_STARTS)
+        first = cls(few, max_iter, CLIP_LIMITS.get().start_slope_tol)
         first.learn()
         maps = [TemperatureMap(clip, slope) for clip, slope in first.slopes.items()]
         known = GridEvaluation.of(rows.as_float32(), maps) if maps else None
@@ -147,13 +138,13 @@ class _Grid:
                 n_worse = 0
             elif not self._is_really_worse(candidate, best):
                 chosen, n_worse = candidate, 0
-            elif (n_worse := n_worse + 1) == _PATIENCE:
+            elif (n_worse := n_worse + 1) == CLIP_LIMITS.get().patience:
                 break
         return best, chosen, n_passes
 
     def _is_really_worse(self, candidate: _Candidate, best: _Candidate) -> bool:
         gap = candidate.loss - best.loss
-        if gap <= _SMALLEST_GAIN:
+        if gap <= CLIP_LIMITS.get().min_gain:
             return False
         one, other = candidate.evaluated, best.evaluated
         difference = None if self.known is None else self.known.paired(one, other, self.n)
@@ -168,7 +159,7 @@ class _Grid:
         start, slope, loss = None, None, float(np.log(k))
         # A clip above 1/k would lift unlikely classes above the uniform probability.
         for clip in (clip for clip in clips if clip * k <= 1.0 or clip == clips[-1]):
-            fit = self._fit(clip, self.tolerance * max(loss, _SMALLEST_GAIN), start)
+            fit = self._fit(clip, self.tolerance * max(loss, CLIP_LIMITS.get().min_gain), start)
             loss = (1.0 - self.imagined) * fit.solution.loss
             loss += self.imagined * _loss_of_wrong_certainty(clip, fit.slope, k)
             # Where no score lies below, all smaller clips give the same map; TINY stands for it.

@@ -17,13 +17,12 @@ from dircal._core.data.chunks import (
     drop_zero_weight,
     row_slices,
 )
+from dircal._core.data.limits import DATA_LIMITS
 from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["ArraySource"]
 
-# Scores up to this size are computed once and kept; beyond it every pass reads the input again.
-_CACHE_BYTES = 256 * 2**20
 
 _T = TypeVar("_T")
 
@@ -147,7 +146,7 @@ class ArraySource(AbstractChunkSource):
     @cached_property
     def _kept(self) -> tuple[Chunk, ...] | None:
         size = self.n_samples * self.n_classes * np.dtype(np.float64).itemsize
-        if size > (_CACHE_BYTES if self.cache_bytes is None else self.cache_bytes):
+        if size > (DATA_LIMITS.get().cache_bytes if self.cache_bytes is None else self.cache_bytes):
             return None
         return tuple(replace(chunk, memo={}) for chunk in self.read_chunks())
 

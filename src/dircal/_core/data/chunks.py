@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.caching import cached_property
+from dircal._core.data.limits import DATA_LIMITS
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = [
@@ -39,10 +40,6 @@ __all__ = [
     "survey_of",
 ]
 
-# Elements of one chunk: 512 kB of float64, so that the passes over a chunk stay in the cache.
-_CHUNK_ELEMENTS = 65_536
-# With very many classes a chunk still has to have enough rows for the matrix product to pay.
-_CHUNK_ROWS_AT_LEAST = 512
 
 _T = TypeVar("_T")
 _Part = TypeVar("_Part")
@@ -52,8 +49,9 @@ Reader = Callable[[npt.NDArray[Any]], FloatArray]
 
 def row_slices(shape: tuple[int, ...], chunk_rows: int | None = None) -> Iterator[slice]:
     """Slices that cut the rows of an array (n, k) into chunks of a size that suits the cache."""
+    limits = DATA_LIMITS.get()
     n_samples, n_classes = shape
-    step = chunk_rows or max(_CHUNK_ROWS_AT_LEAST, _CHUNK_ELEMENTS // n_classes)
+    step = chunk_rows or max(limits.min_chunk_rows, limits.chunk_elements // n_classes)
     for start in range(0, n_samples, step):
         yield slice(start, min(start + step, n_samples))
 

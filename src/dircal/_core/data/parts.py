@@ -18,6 +18,7 @@ import numpy as np
 
 from dircal._core.data.array_source import ArraySource
 from dircal._core.data.chunks import AbstractChunkSource, Chunk, Memo, Reader, once
+from dircal._core.data.limits import DATA_LIMITS
 from dircal._core.data.subsample import spread_rows, subsample_size
 from dircal._typing import IntArray
 
@@ -35,10 +36,6 @@ __all__ = [
 
 FAN_IN = 8
 """How many results are added up at a time."""
-# A bundle is about one of so many, within limits: small enough to share out, and large enough that
-# handing it out, about a millisecond, does not count.
-_BUNDLES = 64
-_FEWEST_BYTES, _MOST_BYTES = 8 * 2**20, 256 * 2**20
 
 _T = TypeVar("_T")
 
@@ -271,7 +268,9 @@ def _pick(picked: IntArray, change: Callable[[Any], Any] | None, part: Part) -> 
 
 def bundle_by_bytes(sizes: Sequence[int]) -> list[range]:
     """Neighbours that are worked on together, by the bytes of each part."""
-    enough = int(np.clip(sum(sizes) // _BUNDLES, _FEWEST_BYTES, _MOST_BYTES))
+    limits = DATA_LIMITS.get()
+    n_bytes = sum(sizes) // limits.n_bundles
+    enough = int(np.clip(n_bytes, limits.min_bundle_bytes, limits.max_bundle_bytes))
     bundles, first, before = [], 0, 0
     for i, total in enumerate(accumulate(sizes)):
         if total - before >= enough or i == len(sizes) - 1:

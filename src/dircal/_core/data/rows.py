@@ -18,16 +18,11 @@ from dircal._core.data.chunks import (
     once,
     span_of,
 )
+from dircal._core.data.limits import DATA_LIMITS
 from dircal._typing import AnyFloatArray, FloatArray
 
 __all__ = ["Rows", "View", "fold_together", "smallest_subsample"]
 
-# Scores beyond this size leave single precision too few digits for what is small beside them.
-_LARGE_SCORE = 1e3
-# Below this size their squares, or the slopes that make up for it, leave its range.
-_SMALL_SCORE = 1e-9
-# With more parameters the optimum of a subsample is further away than the temperature map.
-_PARAMS_A_ROW = 2
 
 _T = TypeVar("_T")
 
@@ -88,7 +83,8 @@ class Rows:
     @property
     def allow_float32(self) -> bool:
         """Whether single precision has digits and range enough for these scores."""
-        return _SMALL_SCORE < self.largest < _LARGE_SCORE
+        limits = DATA_LIMITS.get()
+        return limits.min_float32_score < self.largest < limits.max_float32_score
 
     def as_float32(self) -> "Rows":
         """The same rows with scores in single precision, for what need not be exact."""
@@ -101,7 +97,7 @@ class Rows:
     def subsample(self, n_params: int = 1) -> "Rows | None":
         """Some of these rows, enough for a first guess of so many parameters; None if too few."""
         few = self.source.few
-        if few is None or n_params > _PARAMS_A_ROW * few.n_samples:
+        if few is None or n_params > DATA_LIMITS.get().max_params_per_row * few.n_samples:
             return None
         return replace(self, source=few)
 

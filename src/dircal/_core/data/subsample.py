@@ -7,16 +7,11 @@ so that the same steps lead to the same answer.
 
 import numpy as np
 
+from dircal._core.data.limits import DATA_LIMITS
 from dircal._typing import IntArray
 
 __all__ = ["GOLDEN_SECTION", "spread_rows", "subsample_size"]
 
-# One row in four is picked, but never fewer than this: below four times as many, all of them are
-# quick.
-_FRACTION = 4
-_AT_LEAST = 4096
-# And never more than so many scores, 32 MB of them: they are kept in memory.
-_MOST_ELEMENTS = 2**22
 GOLDEN_SECTION = (5.0**0.5 - 1.0) / 2.0
 """Its multiples leave the integers as evenly as any number's do."""
 
@@ -27,9 +22,13 @@ def subsample_size(n_samples: int, n_classes: int) -> int | None:
     With p parameters and m rows picked, the mean loss of their optimum is above that of all rows by
     about p / (2 m), and their Hessian differs from that of all rows by the part sqrt(p / m).
     """
-    if n_samples < _FRACTION * _AT_LEAST:
+    limits = DATA_LIMITS.get()
+    if n_samples < limits.subsample_stride * limits.min_subsample_rows:
         return None
-    return max(_AT_LEAST, min(n_samples // _FRACTION, _MOST_ELEMENTS // n_classes))
+    return max(
+        limits.min_subsample_rows,
+        min(n_samples // limits.subsample_stride, limits.max_subsample_elements // n_classes),
+    )
 
 
 def spread_rows(n_samples: int, n_picked: int) -> IntArray:

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from dircal._core.caching import cached_property
 from dircal._core.data.chunks import AbstractSums, Chunk, Largest, once
 from dircal._core.data.rows import Rows
+from dircal._core.model.limits import MODEL_LIMITS
 from dircal._core.model.objective import Evaluation
-from dircal._core.model.penalty import NO_SPREAD, spread_and_share
+from dircal._core.model.penalty import spread_and_share
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Features", "LogisticObjective", "log_odds", "signed"]
@@ -96,7 +97,7 @@ class LogisticObjective:
         squares = self._moments.products.diagonal()
         spread, share = spread_and_share(self._moments.means, squares)
         # A feature that never changes is the intercept: it makes up for the means of the others.
-        constant = spread <= NO_SPREAD * np.maximum(squares, 1.0)
+        constant = spread <= MODEL_LIMITS.get().min_spread * np.maximum(squares, 1.0)
         least = share[~constant].min(initial=1.0)
         weight: FloatArray = self.ridge * np.where(constant, least, spread)
         return weight
@@ -128,7 +129,7 @@ class LogisticObjective:
         separates the classes. Directions that change no logit do not count.
         """
         sizes, directions = np.linalg.eigh(self._moments.products)
-        seen = sizes > NO_SPREAD * sizes[-1]
+        seen = sizes > MODEL_LIMITS.get().min_spread * sizes[-1]
         whiten = directions[:, seen] / np.sqrt(sizes[seen])
         hessian = self.evaluate_with_hessian(params).hessian
         return float(np.linalg.eigvalsh(whiten.T @ hessian @ whiten)[0])

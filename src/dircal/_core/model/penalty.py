@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dircal._core.model.limits import MODEL_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
     "GROUPS",
-    "NO_SPREAD",
     "ParameterPenalty",
     "Penalty",
     "group_of_entries",
@@ -17,9 +17,6 @@ __all__ = [
     "off_diagonal",
     "spread_and_share",
 ]
-
-NO_SPREAD = 1e-12
-"""Part of its size by which a feature has to differ to be more than rounding."""
 
 
 GROUPS = ("diagonal", "off_diagonal", "intercept")
@@ -48,7 +45,9 @@ def spread_and_share(means: FloatArray, squares: FloatArray) -> tuple[FloatArray
     An intercept absorbs the mean of a feature, so what a slope does to logits is the variance. A
     feature that differs by less than ``NO_SPREAD`` of its size is constant.
     """
-    spread = np.maximum(squares - means**2, NO_SPREAD * np.maximum(squares, 1.0))
+    spread = np.maximum(
+        squares - means**2, MODEL_LIMITS.get().min_spread * np.maximum(squares, 1.0)
+    )
     return spread, spread / np.maximum(squares, spread)
 
 

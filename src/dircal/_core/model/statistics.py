@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dircal._core.data.simplex import rest_of_logits
+from dircal._core.model.limits import MODEL_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["GAP_SCALE", "KNOTS", "N_CURVATURES", "N_OWN_KNOTS", "N_STATISTICS", "curve_statistics"]
@@ -28,12 +29,11 @@ N_STATISTICS = N_CURVATURES + len(KNOTS)
 
 GAP_SCALE = 10.0
 """A gap of ten nats counts as ten."""
-# Beyond these log-odds exponentials might overflow in single precision.
-_LARGE = 80.0
 
 
 def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = KNOTS) -> FloatArray:
     """Statistics (d, k, m) of ``scores`` (k, m), which need not be normalised."""
+    limits = MODEL_LIMITS.get()
     top = scores.max(axis=0)
     gap = scores - top
     odds = np.exp(gap)
@@ -45,9 +45,9 @@ def curve_statistics(scores: FloatArray, knots: Sequence[float] | FloatArray = K
     entropy = log_total - np.einsum("im,im->m", odds, gap) / total
     np.multiply(gap - log_total, entropy / np.log(len(scores)), out=result[1])
     log_odds = gap - rest_of_logits(gap, in_any_order=False)
-    large = log_odds > _LARGE
+    large = log_odds > limits.max_log_odds
     some = bool(large.any())
-    odds = np.exp(np.minimum(log_odds, _LARGE))
+    odds = np.exp(np.minimum(log_odds, limits.max_log_odds))
     for hinge, knot in zip(result[N_CURVATURES:], knots, strict=True):
         np.log1p(np.multiply(odds, np.exp(-knot), out=hinge), out=hinge)
         if some:

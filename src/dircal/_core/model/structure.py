@@ -17,14 +17,11 @@ from typing import Protocol
 
 import numpy as np
 
+from dircal._core.model.limits import MODEL_LIMITS
 from dircal._core.model.moments import HessianMoments
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Diagonal", "Full", "Scalar", "Structure"]
-
-# Elements of the array of products behind a Hessian: small enough to stay in the cache, large
-# enough for the matrix product to run at full speed.
-_HESSIAN_ELEMENTS = 65_536
 
 
 class Structure(Protocol):
@@ -166,7 +163,7 @@ class Full:
         i, j = np.triu_indices(k, 1)
         a, b = np.triu_indices(width)
         pairs = np.zeros((len(i), len(a)))
-        step = max(64, _HESSIAN_ELEMENTS // len(a))
+        step = max(64, MODEL_LIMITS.get().hessian_elements // len(a))
         for start in range(0, len(weight), step):
             part = slice(start, start + step)
             extended = np.vstack([scores[:, part], np.ones(len(weight[part]))])

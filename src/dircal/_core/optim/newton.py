@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from dircal._core.data.simplex import SUM_ROUNDING
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.recession import SeparationTest, Verdict
 from dircal._core.optim.steps import (
     ConvexObjective,
@@ -37,32 +38,6 @@ __all__ = [
 
 WATCHER: ContextVar[Callable[[int], None] | None] = ContextVar("WATCHER", default=None)
 """Hears of every Newton step, in whichever of the solves of a fit it is."""
-
-# Parameters up to which the Hessian is formed: above some 25 classes its cost passes that of the
-# products of a whole conjugate-gradient solution.
-_DIRECT_PARAMS = 700
-# Sufficient decrease (Nocedal & Wright, section 3.1), and how often a step is halved for it: 2^-40
-# of a step is lost in rounding.
-_ARMIJO = 1e-4
-_HALVINGS = 40
-# A step that foretells the decrease of the next is the last where that is below this part of the
-# tolerance.
-_FORETOLD = 0.1
-# After a first failure no trial moves a logit further than this: a step into a flat direction can
-# be longer than many halvings.
-_MAX_LOGIT_CHANGE = 1e6
-# Down an exponential tail each Newton step moves some logit by one, and near a finite optimum steps
-# shrink quadratically. One that still moves a logit by half a unit, while the predicted decrease
-# summed over all rows is below 1e-6 nats, raises the question of separation, and three in a row
-# are reason enough to decide it. A shorter one answers it: probabilities p (1 + change of the logit
-# less its mean) are positive then and have no gradient in free parameters, which no direction of
-# separation allows (Stiemke's lemma).
-_LONG_CHANGE = 0.5
-_LONG_STEPS = 3
-# A question that stays open, because too many parameters are free to solve it, is answered in so
-# many steps by the map that a ridge holds: it is the same as any other for all that rows can tell.
-_OPEN_STEPS = 20
-_NEGLIGIBLE_DECREASE = 1e-6
 
 
 class Status(Enum):
@@ -115,7 +90,7 @@ def with_history(solution: Solution, before: Sequence[Iteration]) -> Solution:
 
 def forms_hessian(n_params: int) -> bool:
     """Whether the Hessian of so many parameters is formed."""
-    return n_params <= _DIRECT_PARAMS
+    return n_params <= OPTIM_LIMITS.get().max_direct_params
 
 
 def minimise(
@@ -132,8 +107,9 @@ def minimise(
     ``separation`` decides whether there is a finite optimum, where steps raise the question; None
     where it is known that there is one.
     """
+    limits = OPTIM_LIMITS.get()
     steps = steps or _choose_steps(objective, len(start), tol)
-    negligible = _NEGLIGIBLE_DECREASE / max(objective.total_weight, 100.0)
+    negligible = limits.negligible_decrease / max(objective.total_weight, 100.0)
     known = separation is None or separation.is_finite
     history: list[Iteration] = []
     watch = WATCHER.get()
@@ -155,14 +131,14 @@ def minimise(
             watch(1)
 
         # 3. Stop where there is none, unless it is a long step and may be one of endlessly many.
-        enough = predicted <= tol or newton.decrease_after <= _FORETOLD * tol
+        enough = predicted <= tol or newton.decrease_after <= limits.predicted_fraction * tol
         if enough or predicted <= negligible:
             if separation is not None and not known:
-                n_long = n_long + 1 if separation.is_long(step, _LONG_CHANGE) else 0
-            if separation is not None and not known and n_long >= _LONG_STEPS:
+                n_long = n_long + 1 if separation.is_long(step, limits.min_long_change) else 0
+            if separation is not None and not known and n_long >= limits.min_long_steps:
                 verdict = separation.decide((step, point.params), point.at.gradient)
                 known = verdict is Verdict.FINITE
-                if verdict is Verdict.SEPARATED or (not known and n_long >= _OPEN_STEPS):
+                if verdict is Verdict.SEPARATED or (not known and n_long >= limits.max_open_steps):
                     return ended(Status.SEPARATED, point.params, point.at.loss)
             elif enough and (known or n_long == 0):
                 # The step is known and free of risk: take it, the error falls quadratically.
@@ -195,16 +171,17 @@ def _line_search(
     Returns the point reached, if any, the passes spent and the part of the step. Only the whole
     step is looked at with its Hessian, which most of the others would form for nothing.
     """
+    limits = OPTIM_LIMITS.get()
     slope = float(point.at.gradient @ step)
     slack = SUM_ROUNDING * max(abs(point.at.loss), 1.0)
     length = 1.0
-    for trial in range(1, _HALVINGS + 1):
+    for trial in range(1, limits.max_halvings + 1):
         reached = steps.evaluate(point.params + length * step, with_hessian=trial == 1)
-        if reached.at.loss <= point.at.loss + _ARMIJO * length * slope + slack:
+        if reached.at.loss <= point.at.loss + limits.armijo * length * slope + slack:
             return reached, trial + (trial > 1), length
         if trial == 1:
             change = objective.max_logit_change(step)
-            length = min(0.5, _MAX_LOGIT_CHANGE / change) if change > 0.0 else 0.5
+            length = min(0.5, limits.max_logit_change / change) if change > 0.0 else 0.5
         else:
             length *= 0.5
-    return None, _HALVINGS + 1, 0.0
+    return None, limits.max_halvings + 1, 0.0

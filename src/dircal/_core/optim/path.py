@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from dircal._core.model.objective import Likelihood, Objective
 from dircal._core.model.penalty import Penalty
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise
-from dircal._core.optim.separation import SEPARATION_RIDGE, solve
+from dircal._core.optim.separation import solve
 from dircal._core.optim.steps import NewtonCG, NewtonCholesky, NewtonSteps
 from dircal._core.optim.subsampled import minimise_with_subsample, rough_tolerance
 from dircal._typing import FloatArray
@@ -98,7 +99,11 @@ class PathSolver:
 
     def solve(self, objective: Objective) -> Solution:
         """The optimum of another penalty, from where the last one was."""
-        held = objective.with_ridge(SEPARATION_RIDGE) if self.separated else objective
+        held = (
+            objective.with_ridge(OPTIM_LIMITS.get().separation_ridge)
+            if self.separated
+            else objective
+        )
         found = self.solve_to(held, self.tol)
         # Where the rows were read last, so that the next penalty need not read them there again.
         last = self.likelihood.last_params

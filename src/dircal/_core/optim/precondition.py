@@ -16,13 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dircal._core.model.moments import HessianMoments
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Preconditioner", "SharedPreconditioner", "make_preconditioner", "precondition"]
-
-# Deviations count as at least this part of the square: those of an intercept are zero, and there D
-# would have no inverse.
-_DEVIATION_AT_LEAST = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,9 @@ def make_preconditioner(
     variances = np.maximum(moments.coupling.diagonal(), least)
     means = moments.first / variances[param_class]
     deviations = moments.second - moments.first * means
-    diagonal = np.maximum(deviations, _DEVIATION_AT_LEAST * moments.second) + penalty + least
+    diagonal = (
+        np.maximum(deviations, OPTIM_LIMITS.get().min_deviation * moments.second) + penalty + least
+    )
     scaled = means / diagonal
     size = np.bincount(param_class, means * scaled, len(variances))
     # (A^-1 + S)^-1, also where A has no inverse.

@@ -26,24 +26,10 @@ from dircal._core.data.chunks import Chunk
 from dircal._core.data.simplex import TINY
 from dircal._core.model.objective import Objective
 from dircal._core.model.structure import Structure
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["SeparationTest", "Verdict"]
-
-# To how much the solver of linear programs keeps constraints whose coefficients sum to one; HiGHS
-# takes no smaller number.
-_FEASIBLE = 1e-10
-# Margins are in the same units, the most that a direction in the unit cube can do to them. One that
-# falls by less does not fall but for rounding, and one that rises by less does not rise.
-_ROUNDING = 10.0 * _FEASIBLE
-_RISE = 100.0 * _ROUNDING
-# Free parameters up to which linear programs are solved: beyond, they take longer than a fit.
-_PROGRAM_PARAMS = 450
-# Rows that a pass adds to the linear program, at least and for each free parameter.
-_ROWS_AT_LEAST = 50
-_ROWS_FOR_PARAM = 2
-# Programs that are solved: many times what any problem has needed.
-_PROGRAMS = 100
 
 
 class Verdict(Enum):
@@ -105,31 +91,35 @@ class SeparationTest:
         The gradient is a sum of margins with negative weights: where no direction that lowers no
         margin descends, there is no direction of separation.
         """
+        limits = OPTIM_LIMITS.get()
         fallen = []
         for candidate in candidates:
             direction = candidate[self._free] / self._units
             size = np.abs(direction).max(initial=0.0)
             if size > 0.0:
                 margins = self._margins_along(direction / size)
-                if margins.lowest >= -_ROUNDING and margins.highest >= _RISE:
+                if margins.lowest >= -limits.lp_rounding and margins.highest >= limits.min_lp_rise:
                     return Verdict.SEPARATED
                 fallen.append(margins.rows)
         slope = gradient[self._free] * self._units
-        if len(slope) > _PROGRAM_PARAMS:
+        if len(slope) > limits.max_program_params:
             return Verdict.OPEN
         return self._by_programs(slope / np.abs(slope).max(), fallen)
 
     def _by_programs(self, slope: FloatArray, fallen: list[FloatArray]) -> Verdict:
         """Directions that descend most among those that no row fails which was seen to fail."""
-        for _ in range(_PROGRAMS):
+        limits = OPTIM_LIMITS.get()
+        for _ in range(limits.max_programs):
             direction = _best_direction(slope, np.vstack(fallen))
             if direction is None:
                 return Verdict.OPEN
-            if slope @ direction >= -_ROUNDING:
+            if slope @ direction >= -limits.lp_rounding:
                 return Verdict.FINITE
             margins = self._margins_along(direction)
-            if margins.lowest >= -_ROUNDING:
-                return Verdict.SEPARATED if margins.highest >= _RISE else Verdict.FINITE
+            if margins.lowest >= -limits.lp_rounding:
+                return (
+                    Verdict.SEPARATED if margins.highest >= limits.min_lp_rise else Verdict.FINITE
+                )
             fallen.append(margins.rows)
         return Verdict.OPEN
 
@@ -149,12 +139,14 @@ class SeparationTest:
 
 def _rows_for_program(n_params: int) -> int:
     """How many rows a pass adds to the linear program; none where there will be no program."""
-    few = n_params <= _PROGRAM_PARAMS
-    return max(_ROWS_AT_LEAST, _ROWS_FOR_PARAM * n_params) if few else 0
+    limits = OPTIM_LIMITS.get()
+    few = n_params <= limits.max_program_params
+    return max(limits.min_program_rows, limits.program_rows_per_param * n_params) if few else 0
 
 
 def _best_direction(slope: FloatArray, rows: FloatArray) -> FloatArray | None:
     """The direction in the unit cube that descends most, of those that no row fails."""
+    limits = OPTIM_LIMITS.get()
     # Few fits need it, and it takes long to import.
     from scipy.optimize import linprog
 
@@ -165,8 +157,8 @@ def _best_direction(slope: FloatArray, rows: FloatArray) -> FloatArray | None:
         bounds=(-1.0, 1.0),
         method="highs",
         options={
-            "primal_feasibility_tolerance": _FEASIBLE,
-            "dual_feasibility_tolerance": _FEASIBLE,
+            "primal_feasibility_tolerance": limits.feasibility,
+            "dual_feasibility_tolerance": limits.feasibility,
         },
     )
     return found.x if found.status == 0 else None
@@ -216,7 +208,7 @@ def _margins_of_piece(
     margin = change[labels, every] - change
     margin /= most[labels, every] + most + TINY
     lowest, against = margin.min(axis=0), margin.argmin(axis=0)
-    fallen = np.flatnonzero(lowest < -_ROUNDING)
+    fallen = np.flatnonzero(lowest < -OPTIM_LIMITS.get().lp_rounding)
     if len(fallen) > n_rows:
         fallen = fallen[np.argpartition(lowest[fallen], n_rows)[:n_rows]]
     rows = np.empty((len(fallen), len(direction)))

@@ -11,19 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from dircal._core.model.objective import Objective
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import ConvexObjective
 from dircal._core.optim.subsampled import minimise_with_subsample, rough_tolerance
 from dircal._typing import FloatArray
 
-__all__ = ["SEPARATION_RIDGE", "better_start", "solve", "solve_separated"]
-
-SEPARATION_RIDGE = 1e-7
-"""Weight of a squared logit where nothing else bounds the map: far too little to matter where rows
-say anything, and enough to be seen above rounding errors where they do not."""
-# As far as rounding allows: two ways to the same optimum should end at the same digits.
-_TOLERANCE = 1e-24
+__all__ = ["better_start", "solve", "solve_separated"]
 
 
 def solve(
@@ -46,7 +41,9 @@ def solve(
         solution = _minimise_from_subsample(objective, start, tol=tol, max_iter=max_iter)
         if solution.status is not Status.SEPARATED:
             return solution
-    held = solve_separated(objective.with_ridge(SEPARATION_RIDGE), start, max_iter=max_iter)
+    held = solve_separated(
+        objective.with_ridge(OPTIM_LIMITS.get().separation_ridge), start, max_iter=max_iter
+    )
     loss = objective.evaluate(held.params).loss
     return replace(held, loss=loss, n_passes=held.n_passes + 1)
 
@@ -87,5 +84,5 @@ def better_start(objective: Objective, start: FloatArray) -> FloatArray:
 
 def solve_separated(objective: ConvexObjective, start: FloatArray, *, max_iter: int) -> Solution:
     """The optimum of an objective that only its ridge keeps from infinity."""
-    found = minimise(objective, start, tol=_TOLERANCE, max_iter=max_iter)
+    found = minimise(objective, start, tol=OPTIM_LIMITS.get().separation_tol, max_iter=max_iter)
     return replace(found, status=Status.SEPARATED)

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dircal._core.model.objective import Evaluation, Linearisation
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.precondition import Preconditioner, SharedPreconditioner, precondition
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
-    "DAMPING",
     "ConvexObjective",
     "Linear",
     "LinearisedObjective",
@@ -32,25 +32,6 @@ __all__ = [
     "preconditioner_at",
 ]
 
-# Where the predicted decrease is below this the Hessian hardly changes any more: the next step may
-# use the old one, and does so as long as predicted decreases fall by the factor.
-_NEAR = 1e-4
-_WORTH_KEEPING = 0.1
-DAMPING = 1e-10
-"""Levenberg damping of a Hessian with a unit diagonal: a direction that no row has, in which
-gradient and curvature are rounding errors, gets no step. All others hardly notice."""
-# Curvature below this part of the largest is that of a probability that has underflown.
-_UNDERFLOWN = 1e-20
-# Preconditioned curvatures are about one: far less is a direction without any.
-_NO_CURVATURE = 1e-10
-# Single precision will do for a step that conjugate gradients find quickly: the next step makes up
-# for its errors. It will not where they take more products than this, because some direction has
-# very little curvature, or where a class is certain everywhere, because 1 - p is lost in rounding.
-_PRODUCTS_IN_FLOAT32 = 50
-_VARIANCE_IN_FLOAT32 = 1e-4
-# Up to this many products the preconditioned spectrum is flat, and a small residual means a small
-# error. Beyond, an ill-conditioned direction may have a large error however small the residual is.
-_WELL_CONDITIONED = 10
 
 Linear = Callable[[FloatArray], FloatArray]
 """Multiplies vectors (p,) with a matrix."""
@@ -149,7 +130,7 @@ class NewtonCholesky:
         if hessian is None and self._solve is not None and self._may_reuse():
             step = self._solve(-gradient)
             predicted = -0.5 * float(gradient @ step)
-            if predicted <= _WORTH_KEEPING * self._predicted:
+            if predicted <= OPTIM_LIMITS.get().max_reuse_ratio * self._predicted:
                 self._predicted = predicted
                 return NewtonStep(step, predicted, 0)
         if hessian is None:
@@ -161,11 +142,12 @@ class NewtonCholesky:
         return NewtonStep(step, self._predicted, n_passes)
 
     def _may_reuse(self) -> bool:
-        return self._trusted or self._predicted <= _NEAR
+        return self._trusted or self._predicted <= OPTIM_LIMITS.get().near_decrease
 
 
 def factorise(objective: ConvexObjective, hessian: FloatArray) -> Linear:
     """Function that solves with the Hessian, scaled to a unit diagonal and damped if it must be."""
+    limits = OPTIM_LIMITS.get()
     hessian = hessian.copy()
     for shift in objective.null_directions():
         # The gradient has no part along a null direction. Giving it some curvature of its own
@@ -173,9 +155,9 @@ def factorise(objective: ConvexObjective, hessian: FloatArray) -> Linear:
         block = np.ix_(shift, shift)
         hessian[block] += max(float(hessian[shift, shift].mean()), 1.0) / len(shift)
     curvatures = hessian.diagonal()
-    scale = np.sqrt(np.maximum(curvatures, _UNDERFLOWN * curvatures.max()))
+    scale = np.sqrt(np.maximum(curvatures, limits.min_curvature_ratio * curvatures.max()))
     scaled = hessian / scale / scale[:, None]
-    damping = DAMPING
+    damping = limits.damping
     while True:
         try:
             factor = cho_factor(scaled + damping * np.eye(len(scale)), check_finite=False)
@@ -212,6 +194,7 @@ class NewtonCG:
 
     def newton_step(self, point: Point) -> NewtonStep:
         """Preconditioned conjugate gradients on the Newton system."""
+        limits = OPTIM_LIMITS.get()
         model, n_passes = point.model, 0
         assert model is not None
         if self._precondition is None:
@@ -225,12 +208,12 @@ class NewtonCG:
         product = hessian_product(self.objective, model)
         step, n_products = conjugate_gradients(product, self._precondition, gradient, self._enough)
         predicted = -0.5 * float(gradient @ step)
-        if predicted > min(_NEAR, _WORTH_KEEPING * self._predicted):
+        if predicted > min(limits.near_decrease, limits.max_reuse_ratio * self._predicted):
             self._precondition = None
         self._predicted = predicted
-        if n_products > _WELL_CONDITIONED:
+        if n_products > limits.max_flat_products:
             self._negligible = 0.0
-        if n_products > _PRODUCTS_IN_FLOAT32:
+        if n_products > limits.max_float32_products:
             self._dtype = np.float64
         return NewtonStep(step, predicted, n_products + n_passes)
 
@@ -244,7 +227,7 @@ class NewtonCG:
 
 def loses_digits(model: Linearisation) -> bool:
     """Whether a class is so certain everywhere that single precision loses 1 - p."""
-    return model.moments.least_bernoulli_variance() < _VARIANCE_IN_FLOAT32
+    return model.moments.least_bernoulli_variance() < OPTIM_LIMITS.get().min_float32_variance
 
 
 def preconditioner_at(
@@ -281,7 +264,7 @@ def conjugate_gradients(
         curved = product(direction)
         n_products += 1
         curvature = float(direction @ curved)
-        if curvature <= _NO_CURVATURE * size:
+        if curvature <= OPTIM_LIMITS.get().no_curvature * size:
             break
         length = size / curvature
         step = step + length * direction

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from dircal._core.model.objective import Objective
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Solution, Status, forms_hessian, minimise, with_history
 from dircal._core.optim.recession import SeparationTest
 from dircal._core.optim.steps import (
@@ -31,20 +32,10 @@ from dircal._typing import FloatArray
 
 __all__ = ["SubsampledNewton", "minimise_with_subsample", "rough_tolerance"]
 
-# A step moves the Hessian by the root of its predicted decrease: above this it is formed anew.
-_WORTH_FORMING = 1e-5
-# The preconditioner of conjugate gradients on the subsample is not exact anyway, so a residual that
-# has fallen to this part, in squares, will do.
-_RESIDUAL = 1e-2
-# The optimum of a subsample is p / (2 m) away from that of all rows: it need not be much closer.
-_ROUGH = 0.01
-# Steps that begin there have converged after half as many, unless the subsample misleads.
-_FEW_STEPS = 12
-
 
 def rough_tolerance(few: Objective) -> float:
     """How close to its best the objective of a subsample has to be to be a start for all rows."""
-    return _ROUGH * few.n_params / few.likelihood.rows.n_samples
+    return OPTIM_LIMITS.get().subsample_tol * few.n_params / few.likelihood.rows.n_samples
 
 
 def minimise_with_subsample(
@@ -60,7 +51,7 @@ def minimise_with_subsample(
 
     Where this is slow, because the subsample misleads, the last steps are made with all rows.
     """
-    n_first = min(max_iter, _FEW_STEPS)
+    n_first = min(max_iter, OPTIM_LIMITS.get().max_subsampled_steps)
     steps = SubsampledNewton(objective, few)
     first = minimise(
         objective, start, tol=tol, max_iter=n_first, steps=steps, separation=separation
@@ -95,7 +86,7 @@ class SubsampledNewton:
     def newton_step(self, point: Point) -> NewtonStep:
         """The step by the Hessian of the subsample, put right by the gradients until here."""
         self._remember(point)
-        if self._solve is None or self._predicted > _WORTH_FORMING:
+        if self._solve is None or self._predicted > OPTIM_LIMITS.get().max_reuse_decrease:
             self._solve = self._solver_at(point.params)
         gradient = point.at.gradient
         step = -_put_right(self._pairs, self._solve, gradient)
@@ -128,7 +119,7 @@ class SubsampledNewton:
 
 
 def _enough(first: float) -> float:
-    return _RESIDUAL * first
+    return OPTIM_LIMITS.get().subsample_residual * first
 
 
 def _put_right(

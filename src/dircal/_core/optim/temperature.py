@@ -10,6 +10,7 @@ from dircal._core.model.logistic import LogisticObjective, log_odds
 from dircal._core.model.objective import Evaluation, Likelihood, Objective
 from dircal._core.model.penalty import no_penalty
 from dircal._core.model.structure import Scalar
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.separation import solve
 from dircal._core.optim.steps import NewtonStep, Point
@@ -23,16 +24,8 @@ __all__ = [
     "fit_temperature",
 ]
 
-# No step multiplies or divides the slope by more than this.
-_LARGEST_FACTOR = 8.0
 # Gradients below this part of the largest score are rounding errors, in either precision.
 _GRADIENT_ROUNDING = {np.float64: 1e-13, np.float32: 5e-7}
-# Variance of scores below 1e-95, which are taken for zero: entries of a map are at most 1e100.
-_UNDERFLOWN = 1e-190
-# The slope that stands for zero, in units of the inverse spread of the scores.
-_ZERO_SLOPE = 1e-6
-# A slope this much smaller than where it began may be on its way to zero.
-_FALLEN = _LARGEST_FACTOR**-3
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ def fit_temperature(
         steps=_LogSlopeSteps(loss, noise, (first, at_start)),
     )
     n_passes = n_before + found.n_passes - (first == start)
-    if found.params[0] < _FALLEN * start:
+    if found.params[0] < OPTIM_LIMITS.get().min_slope_ratio * start:
         zero = loss.evaluate(np.zeros(1))
         n_passes += 1
         if zero.gradient[0] >= 0.0 and not _is_flat(zero, noise):
@@ -187,7 +180,7 @@ class _LogSlopeSteps:
         curvature = _curvature(point.at)
         first = slope * gradient
         second = first + slope**2 * curvature
-        largest = np.log(_LARGEST_FACTOR)
+        largest = np.log(OPTIM_LIMITS.get().max_slope_factor)
         move = -first / second if second > 0.0 else -np.sign(first) * largest
         step = slope * np.expm1(np.clip(move, -largest, largest))
         predicted = 0.5 * gradient**2 / curvature if curvature > 0.0 else abs(gradient)
@@ -206,7 +199,7 @@ def _is_flat(at: Evaluation, noise: float) -> bool:
     that only an enormous slope could make something of are none.
     """
     small = abs(at.gradient[0]) <= noise and _curvature(at) <= noise**2
-    return bool((small or _curvature(at) < _UNDERFLOWN) and at.loss > 0.5)
+    return bool((small or _curvature(at) < OPTIM_LIMITS.get().min_score_variance) and at.loss > 0.5)
 
 
 def _ended(at: Evaluation, slope: float, n_passes: int, status: Status) -> Solution:
@@ -216,5 +209,5 @@ def _ended(at: Evaluation, slope: float, n_passes: int, status: Status) -> Solut
 
 def _at_zero(zero: Evaluation, n_passes: int) -> Solution:
     """Where no positive slope is better than zero: the loss is convex and rises."""
-    slope = _ZERO_SLOPE / float(np.sqrt(_curvature(zero)))
+    slope = OPTIM_LIMITS.get().zero_slope / float(np.sqrt(_curvature(zero)))
     return _ended(zero, slope, n_passes, Status.SEPARATED)

@@ -7,21 +7,12 @@ import numpy as np
 from dircal._core.data.chunks import Chunk
 from dircal._core.data.rows import Rows, smallest_subsample
 from dircal._core.model.logistic import Features, LogisticObjective
+from dircal._core.optim.limits import OPTIM_LIMITS
 from dircal._core.optim.newton import Solution, Status, minimise
 from dircal._core.optim.separation import solve_separated
 from dircal._typing import FloatArray
 
 __all__ = ["fit_logistic", "soft_target_gradient"]
-
-# Every map is held by a ridge: far too weak to be seen where the classes overlap, and enough for
-# one definite answer where they are separated, or nearly so.
-_RIDGE = 1e-9
-# Where they are, some direction has less curvature than this, and the ridge alone decides it.
-_NO_VARIANCE = 1e-6
-# A first guess, from a subsample, comes so close; the last steps are made with all rows.
-_GUESS_TOLERANCE = 1e-7
-# Largest logit at the start, at which probabilities still differ from 0 and 1.
-_FARTHEST_START = 30.0
 
 
 def fit_logistic(
@@ -37,21 +28,22 @@ def fit_logistic(
 
     A ``tilt`` belongs to smoothed targets, with which the optimum is finite.
     """
+    limits = OPTIM_LIMITS.get()
     slant: FloatArray | float = 0.0 if tilt is None else tilt
-    ridge = _RIDGE if tilt is None else 0.0
+    ridge = limits.two_class_ridge if tilt is None else 0.0
     objective = LogisticObjective(rows, features, slant, ridge)
     few = smallest_subsample(rows)
     first = objective if few is None else LogisticObjective(few, features, slant, ridge)
     # Far out there is no curvature, and so no Newton step. Smoothed targets never lead further
     # than the logarithm of their number.
-    farthest = _FARTHEST_START if tilt is None else np.log(rows.total_weight + 2.0)
+    farthest = limits.max_start_logit if tilt is None else np.log(rows.total_weight + 2.0)
     start = start * min(1.0, farthest / max(2.0 * first.max_logit_change(start), farthest))
     if few is not None:
-        guess = minimise(first, start, tol=_GUESS_TOLERANCE, max_iter=max_iter)
-        is_far = first.bernoulli_variance(guess.params) < _NO_VARIANCE
+        guess = minimise(first, start, tol=limits.guess_tol, max_iter=max_iter)
+        is_far = first.bernoulli_variance(guess.params) < limits.min_bernoulli_variance
         start = start if guess.status is not Status.CONVERGED or is_far else guess.params
     found = minimise(objective, start, tol=tol, max_iter=max_iter)
-    if tilt is None and objective.bernoulli_variance(found.params) < _NO_VARIANCE:
+    if tilt is None and objective.bernoulli_variance(found.params) < limits.min_bernoulli_variance:
         return solve_separated(objective, found.params, max_iter=max_iter)
     return found
 

@@ -21,12 +21,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["BETS", "AbstractBet", "Frequencies", "Full", "Temperature", "Vector", "log_softmax"]
-
-# A slope stays above this, whatever a few rows say: below zero certainty would be turned round.
-_LEAST_SLOPE = 0.05
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
@@ -83,7 +81,7 @@ class Temperature(AbstractBet):
 
     def log_proba(self, params: FloatArray, scores: FloatArray) -> FloatArray:
         """Tempered."""
-        slope = np.maximum(1.0 + params, _LEAST_SLOPE)
+        slope = np.maximum(1.0 + params, SHIFT_LIMITS.get().min_slope)
         return log_softmax(slope[:, :, None] * scores)
 
     def moments(

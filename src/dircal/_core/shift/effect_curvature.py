@@ -17,12 +17,10 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
+from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["AbstractCurvature", "DenseCurvature", "LowRankCurvature", "diagonal_curvature"]
-
-# Squared pivots of a Cholesky factor are at least the smallest eigenvalue; less is rounding.
-_ROUNDING = 0.9
 
 
 class AbstractCurvature(Protocol):
@@ -196,7 +194,7 @@ def _inverse_root(matrix: FloatArray, least: float) -> tuple[FloatArray, float]:
     """
     lower, failed = dpotrf(matrix, lower=1, clean=1)
     pivots = lower.diagonal()
-    if not failed and pivots.min() ** 2 >= _ROUNDING * least:
+    if not failed and pivots.min() ** 2 >= SHIFT_LIMITS.get().pivot_rounding * least:
         inverse, _ = dtrtri(lower, lower=1)
         return inverse.T, 2.0 * float(np.log(pivots).sum())
     values, vectors = np.linalg.eigh(matrix)

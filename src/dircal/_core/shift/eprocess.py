@@ -24,17 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.shift.bets import AbstractBet
+from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["Segment", "Streams", "advance", "new_streams", "next_update"]
 
 # Maps are renewed after so many rows, at first, and at last; in between after a part of all rows.
 _FIRST_BLOCK, _LAST_BLOCK, _PART = 8, 200, 4
-# Half of what is dealt out goes to the identity.
-_IDENTITY_SHARE = 0.5
-# Of the weights a part of L / (n + this) is dealt out anew after a block of L rows, with n in all:
-# a change may come at any time, and what all tries cost together grows by the logarithm of n only.
-_SHARE_ROWS = 1000.0
 
 
 @dataclass
@@ -127,7 +123,7 @@ def new_streams(n_streams: int, n_classes: int, bets: Sequence[AbstractBet]) -> 
 
 
 def _dealt(n_bets: int) -> FloatArray:
-    weights = np.full(n_bets + 1, (1.0 - _IDENTITY_SHARE) / max(n_bets, 1))
+    weights = np.full(n_bets + 1, (1.0 - SHIFT_LIMITS.get().identity_share) / max(n_bets, 1))
     weights[0] = 1.0 - weights[1:].sum()
     return weights
 
@@ -273,7 +269,7 @@ def _learn(
         fade = np.exp(-n_block / bet.horizon)
         streams.precision[i][ends] *= fade[:, None, None]
         streams.information[i][ends] *= fade[:, None]
-    shared = (n_block / (n_rows + _SHARE_ROWS))[:, None]
+    shared = (n_block / (n_rows + SHIFT_LIMITS.get().share_rows))[:, None]
     streams.weights[ends] = (1.0 - shared) * streams.weights[ends] + shared * _dealt(len(bets))
 
 

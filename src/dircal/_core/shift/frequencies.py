@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import digamma, expit, gammaln, logit, ndtri
 from scipy.stats import chi2
 
+from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = [
@@ -27,18 +28,6 @@ __all__ = [
     "mixture_pvalue",
     "no_shift_pvalue",
 ]
-
-# Concentrations to choose from, for each class: from a prior that hardly moves to a sparse one.
-_LARGEST_CONCENTRATION = 1e4
-_SMALLEST_CONCENTRATION = 0.03
-_N_CONCENTRATIONS = 16
-# Expected counts have converged when none changes by more than this part of the rows.
-_TOLERANCE = 1e-8
-_ROUNDS = 500
-# Below this the variance of a statistic is that of rounding.
-_NO_VARIANCE = 1e-20
-# Classes that the old rows lack have been seen half a time (Jeffreys' prior).
-_UNSEEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,14 @@ class ClassFrequencies:
 
 def estimate_frequencies(proba: FloatArray, old: FloatArray) -> ClassFrequencies:
     """Of rows with calibrated probabilities (n, k), which were learned with frequencies (k,)."""
+    limits = SHIFT_LIMITS.get()
     ratios = proba / old
     # Rows of the same scale whatever the ratios: only their directions count.
     ratios /= ratios.max(axis=1, keepdims=True)
     k = len(old)
-    grid = np.geomspace(_LARGEST_CONCENTRATION * k, _SMALLEST_CONCENTRATION * k, _N_CONCENTRATIONS)
+    grid = np.geomspace(
+        limits.max_concentration * k, limits.min_concentration * k, limits.n_concentrations
+    )
     counts = len(proba) * old
     best = (-np.inf, counts, float(grid[0]))
     # From the narrowest prior on, each starts where the last one ended.
@@ -87,12 +79,13 @@ def _fit_counts(
     ratios: FloatArray, prior: FloatArray, counts: FloatArray
 ) -> tuple[FloatArray, float]:
     """Expected counts (k,) of the classes, and the bound of the logarithm of the evidence."""
+    limits = SHIFT_LIMITS.get()
     n, total = len(ratios), float(prior.sum())
-    for _ in range(_ROUNDS):
+    for _ in range(limits.max_count_rounds):
         log_mean = digamma(prior + counts) - digamma(total + n)
         sums, last = ratios @ np.exp(log_mean), counts
         counts = np.exp(log_mean) * ((1.0 / sums) @ ratios)
-        if np.abs(counts - last).max() <= _TOLERANCE * n:
+        if np.abs(counts - last).max() <= limits.count_tol * n:
             break
     after = prior + counts
     log_mean_after = digamma(after) - digamma(total + n)
@@ -137,15 +130,16 @@ def mixture_pvalue(
     whose class is unknown, and ``frequencies`` (k,) were estimated for these. That they were
     estimated from the same rows makes the test a little timid.
     """
+    limits = SHIFT_LIMITS.get()
     n_old = old_counts.sum(axis=1)
     # Bins that a class was never seen in are not impossible for it.
-    smoothed = old_counts + _UNSEEN * old_counts.sum(axis=0) / old_counts.sum()
+    smoothed = old_counts + limits.unseen_count * old_counts.sum(axis=0) / old_counts.sum()
     within = smoothed / smoothed.sum(axis=1, keepdims=True)
     expected = frequencies @ within
     n_new = float(new_counts.sum())
     covariance = _multinomial(expected) / n_new
     for share, frequency, n in zip(within, frequencies, n_old, strict=True):
-        covariance += frequency**2 * _multinomial(share) / (n + _UNSEEN)
+        covariance += frequency**2 * _multinomial(share) / (n + limits.unseen_count)
     scale = np.sqrt(np.maximum(expected, 1.0 / n_new))
     difference = (new_counts / n_new - expected) / scale
     scaled = covariance / np.outer(scale, scale)
@@ -159,8 +153,9 @@ def _multinomial(share: FloatArray) -> FloatArray:
 
 def _weighted_chi_square_pvalue(statistic: float, covariance: FloatArray) -> float:
     """That the square of a normal vector is as large, by a chi-square with the same moments."""
+    limits = SHIFT_LIMITS.get()
     mean = float(np.trace(covariance))
     half_variance = float(np.sum(covariance**2))
-    if mean <= _NO_VARIANCE:
-        return 1.0 if statistic <= _NO_VARIANCE else 0.0
+    if mean <= limits.min_variance:
+        return 1.0 if statistic <= limits.min_variance else 0.0
     return float(chi2.sf(statistic * mean / half_variance, mean**2 / half_variance))

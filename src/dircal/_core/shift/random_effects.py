@@ -28,6 +28,7 @@ from dircal._core.shift.effect_curvature import (
     DenseCurvature,
     diagonal_curvature,
 )
+from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["GroupEffects", "fit_random_effects"]
@@ -35,22 +36,6 @@ __all__ = ["GroupEffects", "fit_random_effects"]
 # Precisions that are expected of slopes, matrices and intercepts: entries within a fifth, within a
 # fifth over the number of those that act on a logit, and within a third.
 _SLOPE, _MATRIX, _INTERCEPT = 25.0, 25.0, 9.0
-# With more classes matrices are diagonal.
-_MOST_CLASSES_OF_A_MATRIX = 8
-# The expectation counts like one parameter.
-_PRIOR_PARAMETERS = 1.0
-# Beyond this, or its inverse, rounding would decide.
-_LARGEST_PRECISION = 1e8
-_ROUNDS = 30
-# Precisions have converged when no logarithm changes by more than this.
-_TOLERANCE = 1e-2
-_NEWTON_STEPS = 8
-_JACOBIAN_ELEMENTS = 2**20
-# Scores that differ by less than this, squared, do not differ.
-_LEAST_VARIANCE = 1e-4
-_HALVINGS = 20
-# A group stands at its optimum when a Newton step promises less than this, in nats.
-_PROMISE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -75,7 +60,7 @@ class _Structure:
 
     @property
     def is_full(self) -> bool:
-        return self.n_classes <= _MOST_CLASSES_OF_A_MATRIX
+        return self.n_classes <= SHIFT_LIMITS.get().max_effect_classes
 
     @property
     def kind(self) -> IntArray:
@@ -124,7 +109,7 @@ class _Structure:
         n_params = len(precision)
         hessian = np.zeros((n_params, n_params))
         # Some rows at a time: a Jacobian has k (k + 1) numbers for each.
-        step = max(64, _JACOBIAN_ELEMENTS // (len(proba) * n_params))
+        step = max(64, SHIFT_LIMITS.get().jacobian_elements // (len(proba) * n_params))
         for start in range(0, len(weight), step):
             part = slice(start, start + step)
             jacobian = self._jacobian(scores[:, part])
@@ -161,7 +146,7 @@ class _Rows:
     def scale(self) -> float:
         """By which effects see scores: those within a row are at least so wide."""
         variance = np.average(self.scores.var(axis=0), weights=self.weight)
-        return max(1.0, float(1.0 / np.sqrt(max(variance, _LEAST_VARIANCE))))
+        return max(1.0, float(1.0 / np.sqrt(max(variance, SHIFT_LIMITS.get().min_score_variance))))
 
     def loss(self, params: FloatArray) -> float:
         """The summed loss."""
@@ -200,6 +185,7 @@ def fit_random_effects(
 
     Scores are log-probabilities less their mean in a row; ``targets`` (k, n) are soft labels.
     """
+    limits = SHIFT_LIMITS.get()
     structure = _Structure(len(scores))
     ends = [*starts[1:], len(labels)]
     groups = [
@@ -215,7 +201,7 @@ def fit_random_effects(
     kind, mode = structure.kind, structure.mode
     params, log_evidence = np.zeros((len(groups), len(kind))), np.zeros(len(groups))
     precisions = mode.copy()
-    for _ in range(_ROUNDS):
+    for _ in range(limits.max_effect_rounds):
         spread = np.zeros(3)
         for i, rows in enumerate(groups):
             params[i], variances, log_evidence[i] = _optimum(rows, params[i], precisions[kind])
@@ -223,9 +209,11 @@ def fit_random_effects(
         dof = len(groups) * np.bincount(kind) - precisions * spread
         squares = np.bincount(kind, (params**2).sum(axis=0))
         last = precisions
-        precisions = (dof + _PRIOR_PARAMETERS) / (squares + _PRIOR_PARAMETERS / mode)
-        precisions = np.clip(precisions, 1.0 / _LARGEST_PRECISION, _LARGEST_PRECISION)
-        if np.abs(np.log(precisions / last)).max() <= _TOLERANCE:
+        precisions = (dof + limits.prior_parameters) / (squares + limits.prior_parameters / mode)
+        precisions = np.clip(
+            precisions, 1.0 / limits.max_effect_precision, limits.max_effect_precision
+        )
+        if np.abs(np.log(precisions / last)).max() <= limits.effect_precision_tol:
             break
     pairs = zip(params, groups, strict=True)
     weights = np.array([structure.weights(one, rows.scale) for one, rows in pairs])
@@ -236,18 +224,19 @@ def _optimum(
     rows: _Rows, params: FloatArray, precision: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """The most probable parameters of a group from those before, their variances, the evidence."""
+    limits = SHIFT_LIMITS.get()
 
     def objective(at: FloatArray) -> float:
         return rows.loss(at) + 0.5 * float(precision @ at**2)
 
     value = objective(params)
     gradient, curvature = rows.derivatives(params, precision)
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(limits.max_effect_steps):
         step = curvature.solve(gradient)
         promise = 0.5 * float(step @ gradient)
-        if promise <= _PROMISE:
+        if promise <= limits.min_effect_decrease:
             break
-        for _ in range(_HALVINGS):
+        for _ in range(limits.max_effect_halvings):
             moved = params - step
             if (found := objective(moved)) <= value:
                 params, value = moved, found

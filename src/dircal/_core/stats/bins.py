@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
@@ -17,12 +18,6 @@ __all__ = [
     "paper_table",
     "tabulate",
 ]
-
-# Neighbouring rows are counted in tables of their own: they often fall into the same bin, and one
-# sum would have to wait for the other.
-_LANES = 8
-# Part of a bin by which products may err; with half precision and many bins they would err more.
-_LARGEST_DOUBT = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +49,10 @@ class Bins:
 
     def index(self, values: FloatArray) -> npt.NDArray[np.intp]:
         """Bin of each of the ``values`` (c, m)."""
-        if self.n_equal is not None and self.n_equal * self._doubt < _LARGEST_DOUBT:
+        if (
+            self.n_equal is not None
+            and self.n_equal * self._doubt < RESAMPLING_LIMITS.get().max_bin_error
+        ):
             return self._by_product(values, self.n_equal)
         curves = np.broadcast_to(self.edges, (len(values), self.edges.shape[1]))
         return np.stack([self._by_search(*pair) for pair in zip(values, curves, strict=True)])
@@ -218,11 +216,12 @@ def tabulate(
 
     ``shares`` are how probably they did; None stands for one.
     """
+    limits = RESAMPLING_LIMITS.get()
     n_curves, n_rows = values.shape
-    shape, size = (_LANES, n_curves, bins.n_bins), n_curves * bins.n_bins
+    shape, size = (limits.lanes, n_curves, bins.n_bins), n_curves * bins.n_bins
     index = bins.index(values)
     index += np.arange(0, size, bins.n_bins)[:, None]
-    index += np.arange(n_rows) % _LANES * size
+    index += np.arange(n_rows) % limits.lanes * size
     cells = index.ravel()
     weights = None if weight is None else np.broadcast_to(weight, values.shape).ravel()
     summed = values if weight is None else values * weight
@@ -230,9 +229,9 @@ def tabulate(
     if shares is not None:
         weights_of_outcomes = shares if weight is None else shares * weight[outcomes[1]]
     sums = (
-        np.bincount(cells, weights, minlength=_LANES * size),
-        np.bincount(cells, summed.ravel(), minlength=_LANES * size),
-        np.bincount(index[outcomes], weights_of_outcomes, minlength=_LANES * size),
+        np.bincount(cells, weights, minlength=limits.lanes * size),
+        np.bincount(cells, summed.ravel(), minlength=limits.lanes * size),
+        np.bincount(index[outcomes], weights_of_outcomes, minlength=limits.lanes * size),
     )
     return BinTable(bins, *(one.reshape(shape).sum(axis=0, dtype=np.float64) for one in sums))
 

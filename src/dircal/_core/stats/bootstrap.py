@@ -7,17 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from dircal._core.data.chunks import AbstractSums
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["DrawnSums", "RowTerms", "draw_sums", "split_sums"]
 
-# Draws that are counted at once: the counts of a block then stay in the cache. Another number would
-# give other draws for the same seed.
-_DRAWS_AT_ONCE = 64
-# Blocks of rows that are summed at once: with more, the sums are gone through less often, and with
-# many the counts would take more memory than they are worth.
-_BLOCKS_AT_ONCE = 4
 # Keys of the generators: how draws fall on blocks, and on the rows of a block.
 _FALLS, _PLACES = 0, 1
 
@@ -60,6 +55,7 @@ def draw_sums(
     as drawing rows one by one, but no more than some blocks of counts are ever held. ``advance`` is
     told how many rows are drawn.
     """
+    limits = RESAMPLING_LIMITS.get()
     dense = np.vstack([terms.dense for terms in several])
     parts = [terms.cells for terms in several if terms.cells is not None]
     m, n_dense = dense.shape[1], len(dense)
@@ -70,14 +66,14 @@ def draw_sums(
     falls = _falls(blocks, cut[0].number, cut[-1].number + 1, n_resamples)
     rngs = [blocks.generator(_PLACES, block.number) for block in cut]
     pieces = []
-    for i in range(0, len(cut), _BLOCKS_AT_ONCE):
-        own = slice(i, i + _BLOCKS_AT_ONCE)
+    for i in range(0, len(cut), limits.bootstrap_blocks):
+        own = slice(i, i + limits.bootstrap_blocks)
         rows = slice(cut[own][0].place.start, cut[own][-1].place.stop)
         pieces.append((own, dense[:, rows], cells[rows].T))
     # Filled again and again: memory that is new each time costs more than the counting.
-    room = np.empty(max(piece.shape[1] for _, piece, _ in pieces) * _DRAWS_AT_ONCE)
-    for first in range(0, n_resamples, _DRAWS_AT_ONCE):
-        of_draws = found.drawn[first : first + _DRAWS_AT_ONCE]
+    room = np.empty(max(piece.shape[1] for _, piece, _ in pieces) * limits.bootstrap_draws)
+    for first in range(0, n_resamples, limits.bootstrap_draws):
+        of_draws = found.drawn[first : first + limits.bootstrap_draws]
         part = np.zeros((len(total), len(of_draws)))
         for own, of_dense, of_cells in pieces:
             fallen = falls[first : first + len(of_draws), own]

@@ -9,16 +9,10 @@ import numpy.typing as npt
 from scipy import fft
 
 from dircal._core.stats.bins import Bins
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray, IntArray
 
 __all__ = ["BinChance", "ChanceSums", "CountDistribution", "count_distribution", "join_counts"]
-
-# Rows whose count is worked out one row after another, before counts are joined in pairs.
-_LEAF = 32
-# Probabilities below this are rounding errors of the Fourier transform.
-_NOTHING = 1e-16
-# Probabilities of a bin whose count is worked out at once.
-_COUNTED_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True)
@@ -42,11 +36,12 @@ def count_distribution(proba: FloatArray) -> CountDistribution:
     groups by recursion, groups in pairs by the Fourier transform. Each group is dealt rows of all
     sizes, so that all have nearly the same mean and keep a common, narrow range of counts.
     """
-    n_groups = 1 << max(0, int(np.ceil(np.log2(max(len(proba), 1) / _LEAF))))
-    dealt = np.zeros((_LEAF, n_groups))
+    limits = RESAMPLING_LIMITS.get()
+    n_groups = 1 << max(0, int(np.ceil(np.log2(max(len(proba), 1) / limits.chance_leaf))))
+    dealt = np.zeros((limits.chance_leaf, n_groups))
     dealt.ravel()[: len(proba)] = np.sort(proba)
     # A column for each group, so that a step runs along memory.
-    by_count = np.zeros((_LEAF + 1, n_groups))
+    by_count = np.zeros((limits.chance_leaf + 1, n_groups))
     by_count[0] = 1.0
     for i, chance in enumerate(dealt):
         happens = by_count[: i + 1] * chance
@@ -60,7 +55,7 @@ def count_distribution(proba: FloatArray) -> CountDistribution:
         waves = fft.rfft(counts, size, axis=1)
         joined = fft.irfft(waves[::2] * waves[1::2], size, axis=1)
         counts = np.maximum(joined[:, :length], 0.0)
-        kept = np.flatnonzero(counts.max(axis=0) > _NOTHING)
+        kept = np.flatnonzero(counts.max(axis=0) > limits.min_chance)
         first = 2 * first + int(kept[0])
         counts = counts[:, kept[0] : kept[-1] + 1]
     return CountDistribution(first, counts[0] / counts[0].sum())
@@ -72,7 +67,7 @@ def join_counts(one: CountDistribution, other: CountDistribution) -> CountDistri
     size = fft.next_fast_len(length, real=True)
     waves = fft.rfft(one.proba, size) * fft.rfft(other.proba, size)
     proba = np.maximum(fft.irfft(waves, size)[:length], 0.0)
-    kept = np.flatnonzero(proba > _NOTHING)
+    kept = np.flatnonzero(proba > RESAMPLING_LIMITS.get().min_chance)
     proba = proba[kept[0] : kept[-1] + 1]
     return CountDistribution(one.first + other.first + int(kept[0]), proba / proba.sum())
 
@@ -106,7 +101,7 @@ class _BinRows:
         self.waiting += other.waiting
         for n_rows, counts in other.counted:
             self._carry(n_rows, counts)
-        if sum(map(len, self.waiting)) >= _COUNTED_AT_ONCE:
+        if sum(map(len, self.waiting)) >= RESAMPLING_LIMITS.get().chance_rows:
             self._count_waiting()
         return self
 

@@ -16,36 +16,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import betainc
 
 from dircal._core.data.chunks import row_slices
+from dircal._core.stats.limits import ORDER_LIMITS
 from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = ["BetterOrder", "better_order"]
-
-# One-sided level of McNemar's test: seventeen rows turned right and none turned wrong.
-_LEVEL = 1e-5
-# Of parts of the evidence, which only have to point the same way: three rows and none.
-_PART_LEVEL = 0.2
-# Rows turned right for each that is turned wrong, at least: less is confusion of classes.
-_RATIO = 1.5
-# Where most labels stay, more is asked: some classifiers take two classes for each other indeed. In
-# mfeat-zernike the nines are the sixes turned round, and what learns rows by heart is wrong about
-# them twice as often as right. So the ratio has to be more than two beyond doubt.
-_RATIO_OF_FEW = 3.0
-_RATIO_OF_CONFUSION = 2.0
-_LEVEL_OF_CONFUSION = 1e-3
-# Smallest number of rows that could pass the test, floor(log2(1 / _LEVEL)) + 1.
-_FEWEST = 17
-# Standard errors by which the mean gain in score has to exceed zero.
-_STANDARD_ERRORS = 4.0
-# Log-probabilities below that of the row's best column by more than this count as this.
-_DEEPEST = 10.0
-_FOLDS = 5
-# Numbers that are read for a look at the rows, unless each label had fewer rows than this then.
-_NUMBERS = 2**20
-_ROWS_OF_A_LABEL = 20
-# Numbers of the labels in doubt that are kept.
-_KEPT = 2**23
-# An assignment of more labels costs more than a warning is worth.
-_MOST_LABELS = 3000
 
 
 @dataclass(frozen=True)
@@ -74,21 +48,22 @@ def better_order(
     ``read`` gives a slice of the rows (n, k); ``own`` (n,) is the column of the label of each row,
     negative for rows that are left out.
     """
-    if len(own) < _FEWEST:
+    limits = ORDER_LIMITS.get()
+    if len(own) < limits.min_rows:
         return None
-    enough = max(_NUMBERS // n_columns, _ROWS_OF_A_LABEL * n_columns)
+    enough = max(limits.max_numbers // n_columns, limits.min_label_rows * n_columns)
     step = -(-len(own) // enough)
     predicted = np.concatenate([*_best_columns(read, (len(own), n_columns), step)])
     thinned = own[::step]
     seen = np.flatnonzero(thinned >= 0)
     labels, predicted = thinned[seen], predicted[seen]
     doubtful = _labels_in_doubt(labels, predicted, n_columns)
-    if not 2 <= len(doubtful) <= _MOST_LABELS:
+    if not 2 <= len(doubtful) <= limits.max_labels:
         return None
     place = np.full(n_columns, -1)
     place[doubtful] = np.arange(len(doubtful))
     chosen = np.flatnonzero(place[labels] >= 0)
-    chosen = chosen[:: -(-len(chosen) * len(doubtful) // _KEPT)]
+    chosen = chosen[:: -(-len(chosen) * len(doubtful) // limits.max_kept)]
     rows = step * seen[chosen]
     trial = _Trial(
         _scores(read, rows, doubtful, is_probability),
@@ -126,15 +101,16 @@ def _labels_in_doubt(labels: IntArray, predicted: IntArray, n_columns: int) -> I
     Labels stay in doubt as long as half as many of their rows prefer some other column as prefer
     their own: those where the other column happened to win would be no fair choice for a test.
     """
+    limits = ORDER_LIMITS.get()
     wrong = labels != predicted
-    if wrong.sum() < _FEWEST:
+    if wrong.sum() < limits.min_rows:
         return np.empty(0, dtype=np.intp)
     own = np.bincount(labels[~wrong], minlength=n_columns)
     # The rows that are predicted wrongly are few, as a rule, and so are their pairs of columns.
     pairs = labels[wrong], predicted[wrong]
     counts = sparse.csr_array((np.ones(len(pairs[0])), pairs), shape=(n_columns, n_columns))
     others = counts.max(axis=1).toarray().ravel()
-    if np.maximum(others - own, 0.0).sum() < _FEWEST:
+    if np.maximum(others - own, 0.0).sum() < limits.min_rows:
         return np.empty(0, dtype=np.intp)
     doubtful: IntArray = np.flatnonzero((others > 0) & (2.0 * others >= own))
     return doubtful
@@ -158,7 +134,7 @@ def _scores(
         best = block.max(axis=1, keepdims=True)
         # No probability at all: no column is better than another.
         best[~np.isfinite(best)] = 0.0
-        scores[part] = np.maximum(block[:, columns] - best, -_DEEPEST)
+        scores[part] = np.maximum(block[:, columns] - best, -ORDER_LIMITS.get().max_depth)
     return scores
 
 
@@ -198,10 +174,11 @@ class _Trial:
 
     def turned_out_of_fold(self, *, few: bool) -> int | None:
         """Rows turned right less rows turned wrong, by orders of other rows; None if not clear."""
+        limits = ORDER_LIMITS.get()
         right, wrong = np.zeros((2, self.n_labels), dtype=np.intp)
         gains = []
-        fold = _rank_within_labels(self.labels, self.n_labels) % _FOLDS
-        for i in range(min(_FOLDS, int(fold.max()) + 1)):
+        fold = _rank_within_labels(self.labels, self.n_labels) % limits.n_folds
+        for i in range(min(limits.n_folds, int(fold.max()) + 1)):
             held_out = fold == i
             if held_out.all():
                 return None
@@ -215,15 +192,15 @@ class _Trial:
         # A label alone cannot change its column: others have to speak for it, too.
         others = np.arange(self.n_labels) != (right - wrong).argmax()
         gain = np.concatenate(gains)
-        ratio = _RATIO_OF_FEW if few else _RATIO
-        confused = few and not _by_chance(right.sum(), wrong.sum(), _RATIO_OF_CONFUSION) < (
-            _LEVEL_OF_CONFUSION
+        ratio = limits.min_ratio_of_few if few else limits.min_ratio
+        confused = few and not _by_chance(right.sum(), wrong.sum(), limits.confusion_ratio) < (
+            limits.confusion_level
         )
         clear = (
             not confused
-            and _speaks(right.sum(), wrong.sum(), _LEVEL, ratio)
-            and _speaks(right[others].sum(), wrong[others].sum(), _PART_LEVEL, ratio)
-            and gain.mean() > _STANDARD_ERRORS * gain.std() / np.sqrt(len(gain))
+            and _speaks(right.sum(), wrong.sum(), limits.level, ratio)
+            and _speaks(right[others].sum(), wrong[others].sum(), limits.part_level, ratio)
+            and gain.mean() > limits.min_standard_errors * gain.std() / np.sqrt(len(gain))
         )
         return int(right.sum() - wrong.sum()) if clear else None
 
@@ -233,6 +210,7 @@ class _Trial:
 
     def supported(self, moved: IntArray) -> IntArray:
         """The permutation without cycles that their own rows do not speak for."""
+        limits = ORDER_LIMITS.get()
         kept = np.arange(self.n_labels)
         # A permutation's cycles are the connected components of its graph.
         graph = sparse.csr_array((np.ones(len(moved)), (kept, moved)), shape=(len(moved),) * 2)
@@ -241,7 +219,12 @@ class _Trial:
         moves = new != self.labels
         right = self._count(np.flatnonzero(moves & (self.predicted == new)))
         wrong = self._count(np.flatnonzero(moves & (self.predicted == self.labels)))
-        speaks = _speaks(np.bincount(cycle, right), np.bincount(cycle, wrong), _PART_LEVEL, _RATIO)
+        speaks = _speaks(
+            np.bincount(cycle, right),
+            np.bincount(cycle, wrong),
+            limits.part_level,
+            limits.min_ratio,
+        )
         return np.where(speaks[cycle], moved, kept)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from scipy import optimize, special
 
 from dircal._core.caching import cached_property
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = [
-    "SAME_SUM",
     "AbsoluteSumInversion",
     "BCaBootstrap",
     "BiasShiftedBootstrap",
@@ -28,14 +28,6 @@ __all__ = [
     "powers_beyond",
     "two_sided",
 ]
-
-SAME_SUM = 1e-12
-"""Errors that differ by less are the same number, summed in another order."""
-# Ends of intervals are found to this part of themselves: far below what draws can tell.
-_CLOSE = 1e-6
-# Squared standard errors that are taken off a squared skewness. A few rows far out on one side, m
-# of them, have a skewness of 2 sqrt(m) standard errors: that of two rows counts for nothing.
-_SKEWNESS_BY_CHANCE = 8.0
 
 
 class ConfidenceDistribution(Protocol):
@@ -73,7 +65,7 @@ def _share_below(draws: FloatArray, value: float) -> float:
 
 def _slack(value: float) -> float:
     """By how much sums may differ from ``value`` and be the same."""
-    return SAME_SUM * max(1.0, abs(value))
+    return RESAMPLING_LIMITS.get().same_sum * max(1.0, abs(value))
 
 
 def _as_sure_as(n_draws: int, share: float) -> float:
@@ -176,7 +168,11 @@ class StudentisedMean:
     def _spread(self) -> float:
         """Standard deviation; zero where values differ by rounding only."""
         spread = float(np.sqrt(self.moments.powers[0] / (self.moments.n - 1)))
-        return spread if spread > SAME_SUM * max(1.0, abs(self.moments.mean)) else 0.0
+        return (
+            spread
+            if spread > RESAMPLING_LIMITS.get().same_sum * max(1.0, abs(self.moments.mean))
+            else 0.0
+        )
 
     @cached_property
     def _skewness(self) -> float:
@@ -189,13 +185,13 @@ class StudentisedMean:
         third, fourth, fifth, sixth = (self.moments.central(j) / scale**j for j in range(3, 7))
         influence = sixth - 6.0 * fourth + 9.0 - 3.0 * third * fifth
         influence += 2.25 * third**2 * fourth + 8.75 * third**2
-        by_chance = _SKEWNESS_BY_CHANCE * max(influence, 0.0) / self.moments.n
+        by_chance = RESAMPLING_LIMITS.get().chance_skewness * max(influence, 0.0) / self.moments.n
         return float(third - by_chance / third) if third**2 > by_chance else 0.0
 
     def position(self, value: float) -> float:
         """A probability of Student's distribution."""
         n, gap = self.moments.n, self.moments.mean - value
-        if n < 2 or abs(gap) <= SAME_SUM * max(1.0, abs(value)):
+        if n < 2 or abs(gap) <= RESAMPLING_LIMITS.get().same_sum * max(1.0, abs(value)):
             return 0.5
         if self._spread == 0.0:
             return _as_sure_as(self.n_draws, float(gap < 0.0))
@@ -267,13 +263,16 @@ class AbsoluteSumInversion:
 
     def quantile(self, confidence: float) -> float:
         """Where the draw of one rank measures as much: more true error makes more of that."""
+        limits = RESAMPLING_LIMITS.get()
         # No more confidence than there are draws to give it.
         confidence = _as_sure_as(len(self.deviations), confidence)
         if self.measured == 0.0 or self._at(0.0) >= confidence:
             return 0.0
         # The share of larger sums is a staircase, on which only halving finds a step. The sum at
         # that step is continuous, and nearly straight. It starts below: equal sums are not larger.
-        place = len(self.deviations) - math.ceil(len(self.deviations) * confidence - SAME_SUM)
+        place = len(self.deviations) - math.ceil(
+            len(self.deviations) * confidence - limits.same_sum
+        )
         larger = self.measured + _slack(self.measured)
 
         def excess(factor: float) -> float:
@@ -282,7 +281,9 @@ class AbsoluteSumInversion:
         high = 1.0
         while excess(high) <= 0.0:
             high *= 2.0
-        factor = optimize.brentq(excess, 0.0, high, xtol=_CLOSE**2, rtol=_CLOSE)
+        factor = optimize.brentq(
+            excess, 0.0, high, xtol=limits.interval_tol**2, rtol=limits.interval_tol
+        )
         return float(factor) * self.measured
 
     @cached_property

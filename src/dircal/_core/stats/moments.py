@@ -21,6 +21,7 @@ from scipy import linalg, sparse
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bins import Bins
 from dircal._core.stats.bootstrap import RowTerms
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.row_blocks import drawing_rows
 from dircal._typing import FloatArray, IntArray
 
@@ -39,40 +40,24 @@ __all__ = [
     "sums_from_moments",
 ]
 
-# From here on moments are as good as draws: null means were within 1 % of theirs.
-_FEWEST_ROWS = 100_000
-# With more sums, 15 for each of 200 classes, their covariance takes longer than draws.
-_MOST_SUMS = 3000
-# Pairs of classes that are enough to tell how cells depend on each other, and rows at the least.
-_PAIRS = 2e6
-_PAIRED_ROWS = 2000
-# Part of a variance that is added to it, so that sums that depend on each other have a factor.
-_RIDGE = 1e-10
-# Pairs of terms of a row for each term, up to which pairs are counted.
-_MOST_PAIRS_A_TERM = 16
-# Numbers of a chunk that stay in the cache.
-_CHUNK_ELEMENTS = 2**17
-# Draws that are made at once: 12 MB with 1500 cells.
-_DRAWS_AT_ONCE = 1000
-
 
 def moment_rows(n_classes: int, n_sums: int) -> int:
     """Rows of a chunk of which moments are summed: as many numbers as there are moments.
 
     With fewer, adding up would take longer than the rows; with more, they leave the cache.
     """
-    rows = max(_CHUNK_ELEMENTS, n_sums**2) // n_classes
+    rows = max(RESAMPLING_LIMITS.get().moment_chunk_elements, n_sums**2) // n_classes
     return min(max(rows, 1), drawing_rows(n_classes))
 
 
 def are_normal(n_rows: int) -> bool:
     """Whether sums over so many rows are normal for all that matters."""
-    return n_rows >= _FEWEST_ROWS
+    return n_rows >= RESAMPLING_LIMITS.get().min_moment_rows
 
 
 def have_covariance(n_sums: int) -> bool:
     """Whether so many sums are few enough for their covariance."""
-    return n_sums <= _MOST_SUMS
+    return n_sums <= RESAMPLING_LIMITS.get().max_moment_sums
 
 
 @dataclass
@@ -112,7 +97,7 @@ class SumMoments(AbstractSums):
         mean, squares = self.sums / self.n_rows, self.products.diagonal()
         central = self.cubes - 3.0 * mean * squares + 2.0 * mean**2 * self.sums
         variance = self.covariance.diagonal()
-        varies = variance > _RIDGE * squares
+        varies = variance > RESAMPLING_LIMITS.get().covariance_ridge * squares
         powers = np.where(varies, variance, 1.0) ** 1.5
         found: FloatArray = np.where(varies, central, 0.0) / powers
         return found
@@ -147,7 +132,7 @@ def _products(cells: sparse.csr_array) -> FloatArray:
     """
     size, columns, data = cells.shape[1], cells.indices.astype(np.int64), cells.data
     in_row = np.diff(cells.indptr)
-    if (in_row * in_row).sum() > _MOST_PAIRS_A_TERM * len(data):
+    if (in_row * in_row).sum() > RESAMPLING_LIMITS.get().max_pairs_per_term * len(data):
         found: FloatArray = (cells.T @ cells).toarray()
         return found
     # How many terms of the same row follow on each.
@@ -201,7 +186,8 @@ class NullMoments(AbstractSums):
 
 def paired_stride(n_rows: int, n_classes: int) -> int:
     """Of how many rows one is enough to tell how cells depend on each other."""
-    return max(1, int(n_rows // max(_PAIRED_ROWS, _PAIRS / n_classes**2)))
+    limits = RESAMPLING_LIMITS.get()
+    return max(1, int(n_rows // max(limits.min_paired_rows, limits.min_pairs / n_classes**2)))
 
 
 def null_moments(proba: FloatArray, bins: Bins, *, every: int = 1, start: int = 0) -> NullMoments:
@@ -260,14 +246,15 @@ def null_errors(
 
 def draw_normal(covariance: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
     """Normal numbers (size, s) of mean zero with this covariance, which may be singular."""
+    limits = RESAMPLING_LIMITS.get()
     found = np.zeros((size, len(covariance)))
     spread = np.sqrt(covariance.diagonal().clip(min=0.0))
     used = np.flatnonzero(spread > 0.0)
     correlation = covariance[np.ix_(used, used)] / np.outer(spread[used], spread[used])
-    np.fill_diagonal(correlation, 1.0 + _RIDGE)
+    np.fill_diagonal(correlation, 1.0 + limits.covariance_ridge)
     factor = _factor(correlation)
-    for start in range(0, size, _DRAWS_AT_ONCE):
-        part = slice(start, min(start + _DRAWS_AT_ONCE, size))
+    for start in range(0, size, limits.normal_draws):
+        part = slice(start, min(start + limits.normal_draws, size))
         normal = rng.standard_normal((part.stop - start, len(used)))
         found[part, used] = (normal @ factor) * spread[used]
     return found

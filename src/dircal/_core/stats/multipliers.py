@@ -21,18 +21,16 @@ from scipy import sparse
 
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bootstrap import DrawnSums, RowTerms
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.row_blocks import RowBlock, RowBlocks
 from dircal._typing import Float32Array, FloatArray, IntArray
 
 __all__ = ["SignedSums", "scale_to_variances", "sign_rows", "signed_stride"]
 
-# Rows that get signs, at the least: with many more sums than rows their errors would vary too much.
-_SIGNED_ROWS = 100_000
-
 
 def signed_stride(n_rows: int) -> int:
     """Of how many rows one gets signs."""
-    return max(1, n_rows // _SIGNED_ROWS)
+    return max(1, n_rows // RESAMPLING_LIMITS.get().signed_rows)
 
 
 @dataclass

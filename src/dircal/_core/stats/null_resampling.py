@@ -9,6 +9,7 @@ import numpy.typing as npt
 from dircal._core.data.chunks import AbstractSums
 from dircal._core.stats.bins import Bins
 from dircal._core.stats.chances import BinChance
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore, uniform_of
 from dircal._typing import FloatArray, IntArray
 
@@ -20,17 +21,6 @@ __all__ = [
     "null_classwise_ece",
     "null_confidence_ece",
 ]
-
-# Rows that leave their most probable class less often than this never do.
-_SMALLEST_SUM = 1e-300
-# Rows of several draws that are handled at once: enough to hide the cost of a call.
-_ROWS_AT_ONCE = 16_384
-# Draws whose uniform numbers come from one generator for each block of rows.
-_DRAWS_IN_GROUP = 1024
-# Cells of all draws of a pass: 128 MB of counts.
-_CELLS_HELD = 2**25
-# Cells of several draws that are counted at once: 8 MB for each array of counts.
-_CELLS_AT_ONCE = 2**20
 
 
 def null_confidence_ece(
@@ -93,6 +83,7 @@ class LabelDraws:
     @classmethod
     def prepare(cls, proba: FloatArray, bins: Bins) -> "LabelDraws":
         """From probabilities (k, n)."""
+        limits = RESAMPLING_LIMITS.get()
         k, n = proba.shape
         n_cells, others = k * bins.n_bins, k - 1
         index = bins.index(proba) + np.arange(0, n_cells, bins.n_bins)[:, None]
@@ -101,8 +92,8 @@ class LabelDraws:
         cells = np.take_along_axis(index.T, order, axis=1)
         top_cells, stays = cells[:, 0].copy(), proba.max(axis=0)
         ends = np.take_along_axis(proba.T, order[:, 1:], axis=1).cumsum(axis=1)
-        stays[ends[:, -1] < _SMALLEST_SUM] = np.inf
-        scale = others / np.maximum(ends[:, -1], _SMALLEST_SUM)
+        stays[ends[:, -1] < limits.min_leaving] = np.inf
+        scale = others / np.maximum(ends[:, -1], limits.min_leaving)
         # A sum and a draw are put into slots by the same product, so none is put too late.
         slots = (ends * scale[:, None]).astype(np.intp).clip(max=others)
         slots += np.arange(0, n * k, k)[:, None]
@@ -201,10 +192,11 @@ class NullCells:
     def _draw(
         self, block: RowBlock, prepared: Sequence[LabelDraws], moved: npt.NDArray[np.int32]
     ) -> None:
-        step = max(1, min(_ROWS_AT_ONCE // block.size, _CELLS_AT_ONCE // moved.shape[2]))
-        for group in range(self.draws.start, self.draws.stop, _DRAWS_IN_GROUP):
-            rng = self.blocks.generator(block.number, group // _DRAWS_IN_GROUP)
-            stop = min(group + _DRAWS_IN_GROUP, self.draws.stop)
+        limits = RESAMPLING_LIMITS.get()
+        step = max(1, min(limits.null_rows // block.size, limits.null_cells // moved.shape[2]))
+        for group in range(self.draws.start, self.draws.stop, limits.draws_per_group):
+            rng = self.blocks.generator(block.number, group // limits.draws_per_group)
+            stop = min(group + limits.draws_per_group, self.draws.stop)
             for first in range(group, stop, step):
                 n_draws = min(step, stop - first)
                 uniform = uniform_of(rng, n_draws, block)
@@ -218,7 +210,7 @@ def null_classwise_ece(sums: CellSums, n_rows: int, n_classes: int) -> FloatArra
     """Mean calibration errors of the classes (p, B) if every prediction is true."""
     errors = np.empty(sums.moved.shape[:2])
     for found, moved, excess in zip(errors, sums.moved, sums.excess, strict=True):
-        step = max(1, _CELLS_AT_ONCE // len(excess))
+        step = max(1, RESAMPLING_LIMITS.get().null_cells // len(excess))
         for first in range(0, len(moved), step):
             part = slice(first, first + step)
             found[part] = np.abs(moved[part] + excess).sum(axis=1)
@@ -227,6 +219,7 @@ def null_classwise_ece(sums: CellSums, n_rows: int, n_classes: int) -> FloatArra
 
 def draws_in_passes(n_resamples: int, n_predictions: int, n_cells: int) -> list[range]:
     """Draws in as many passes over the rows as the room for their cells asks for."""
-    groups = max(1, _CELLS_HELD // (n_predictions * n_cells * _DRAWS_IN_GROUP))
-    step = groups * _DRAWS_IN_GROUP
+    limits = RESAMPLING_LIMITS.get()
+    groups = max(1, limits.max_pass_cells // (n_predictions * n_cells * limits.draws_per_group))
+    step = groups * limits.draws_per_group
     return [range(i, min(i + step, n_resamples)) for i in range(0, n_resamples, step)]

@@ -10,22 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["BLOCK_ROWS", "RowBlock", "RowBlocks", "drawing_rows", "ignore", "uniform_of"]
 
 BLOCK_ROWS = 4096
 """Rows of a block. Another number gives other draws for the same seed."""
-# Elements of a chunk for which rows are drawn: what is summed over chunks may be large, and should
-# not be gone through too often.
-_CHUNK_ELEMENTS = 2**22
-_MOST_BLOCKS = 16
 
 
 def drawing_rows(n_classes: int) -> int:
     """Rows of a chunk for which numbers are drawn: some blocks."""
-    blocks = _CHUNK_ELEMENTS // (n_classes * BLOCK_ROWS)
-    return BLOCK_ROWS * min(max(blocks, 1), _MOST_BLOCKS)
+    limits = RESAMPLING_LIMITS.get()
+    blocks = limits.drawing_elements // (n_classes * BLOCK_ROWS)
+    return BLOCK_ROWS * min(max(blocks, 1), limits.max_drawing_blocks)
 
 
 @dataclass(frozen=True)

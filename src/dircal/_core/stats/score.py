@@ -16,12 +16,12 @@ from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.simplex import softmax
 from dircal._core.model.structure import Diagonal, Full, Structure
 from dircal._core.stats.bins import equal_width
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.null_resampling import LabelDraws
 from dircal._core.stats.row_blocks import RowBlock, RowBlocks, ignore, uniform_of
 from dircal._typing import FloatArray, IntArray
 
 __all__ = [
-    "LEAST_INFORMATION",
     "GroupScores",
     "NullScores",
     "ScoreStatistics",
@@ -30,21 +30,6 @@ __all__ = [
     "score_structure",
     "scores_at_identity",
 ]
-
-# Directions that rows say nothing about are held by this much of what they say about others.
-_RIDGE = 1e-9
-LEAST_INFORMATION = 1e-10
-"""Information below this is rounding.
-
-That of a sure row is a difference of numbers near one, times squares of logarithms.
-"""
-# Beyond this many classes only slopes and intercepts of the classes are tested.
-_MOST_CLASSES_IN_FULL = 30
-# Where more of the rows than this keep their most probable class, those that leave it are summed;
-# otherwise all are.
-_MOSTLY_STAY = 0.5
-# Uniform numbers that are drawn at once: the scores of the rows that move then take some 30 MB.
-_DRAWN_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +65,7 @@ class ScoreSums(AbstractSums):
 def score_structure(n_classes: int) -> Structure:
     """The parameters that are tested."""
     k = n_classes
-    return Full(k, k) if k <= _MOST_CLASSES_IN_FULL else Diagonal(k)
+    return Full(k, k) if k <= RESAMPLING_LIMITS.get().max_score_classes else Diagonal(k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +111,15 @@ class NullScores:
         That is what the most probable classes take off, and the changes of the rows that leave
         these: few rows do.
         """
+        limits = RESAMPLING_LIMITS.get()
         k, m = proba.shape
         # With one bin for each class, the cell that a row goes to is its class.
         draws = LabelDraws.prepare(proba, equal_width(1, np.dtype(np.float64)))
         kept = structure.adjoint(_one_hot(draws.top_cells, rows.weight, k), rows.scores)
         sums = np.tile(kept, (self.n_resamples, 1))
         sum_moves = _full_sums if isinstance(structure, Full) else _diagonal_sums
-        few_leave = proba.max(axis=0).mean() > _MOSTLY_STAY
-        step = max(1, (_DRAWN_AT_ONCE if few_leave else 4 * _DRAWN_AT_ONCE) // block.size)
+        few_leave = proba.max(axis=0).mean() > limits.min_staying
+        step = max(1, (limits.score_draws if few_leave else 4 * limits.score_draws) // block.size)
         rng = self.blocks.generator(block.number)
         for first in range(0, self.n_resamples, step):
             part = sums[first : first + step]
@@ -254,11 +240,12 @@ class _Factor:
     @classmethod
     def of(cls, matrix: FloatArray) -> "_Factor":
         """Parameters are scaled first, so that the ridge means the same for each."""
-        diagonal = np.maximum(np.diagonal(matrix), 0.0) + LEAST_INFORMATION
+        limits = RESAMPLING_LIMITS.get()
+        diagonal = np.maximum(np.diagonal(matrix), 0.0) + limits.min_information
         scale = np.sqrt(diagonal)
         correlation = matrix / scale / scale[:, None]
         np.fill_diagonal(correlation, 1.0)
-        correlation[np.diag_indices_from(correlation)] += _RIDGE
+        correlation[np.diag_indices_from(correlation)] += limits.score_ridge
         return cls(scale, linalg.cholesky(correlation, lower=True, check_finite=False))
 
     def whiten(self, vectors: FloatArray) -> FloatArray:
@@ -313,10 +300,11 @@ def _group_pvalues(blocks: FloatArray, gradients: FloatArray) -> FloatArray:
     the p-value: with a thousand draws there would be none below one in a thousand, too few for
     allowing for the number of groups.
     """
-    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + LEAST_INFORMATION)
+    limits = RESAMPLING_LIMITS.get()
+    scale = np.sqrt(np.maximum(np.diagonal(blocks, axis1=1, axis2=2), 0.0) + limits.min_information)
     values, vectors = np.linalg.eigh(blocks / scale[:, :, None] / scale[:, None, :])
     parts = np.einsum("bmd,mde->bme", gradients / scale, vectors)
-    kept = values > _RIDGE
+    kept = values > limits.score_ridge
     statistics = (parts**2 / np.where(kept, values, np.inf)).sum(axis=2)
     observed, drawn = statistics[0], statistics[1:]
     mean, variance = drawn.mean(axis=0), drawn.var(axis=0)

@@ -14,15 +14,12 @@ import numpy as np
 
 from dircal._core.data.chunks import AbstractSums, Chunk
 from dircal._core.data.simplex import softmax
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._core.stats.moments import draw_normal
-from dircal._core.stats.score import LEAST_INFORMATION, ScoreSums, score_structure
+from dircal._core.stats.score import ScoreSums, score_structure
 from dircal._typing import FloatArray
 
 __all__ = ["ScoreMoments", "score_moments", "sums_of_normal_scores"]
-
-# Excess kurtosis of a score up to which it counts as normal: that of some 50 events that are rare.
-# Up to 0.01 tests at the level of 5 % rejected 5 to 6 % of calibrated models, at 0.45 12 %.
-_MOST_EXCESS = 0.02
 
 
 @dataclass
@@ -45,10 +42,11 @@ class ScoreMoments(AbstractSums):
 
     def are_normal(self, n_rows: int) -> bool:
         """Whether the score of every parameter is normal, of so many rows."""
+        limits = RESAMPLING_LIMITS.get()
         information = self.hessian.diagonal()
-        used = information > LEAST_INFORMATION
+        used = information > limits.min_information
         excess = self.fourth[used] / (n_rows * information[used] ** 2)
-        return bool((excess <= _MOST_EXCESS).all())
+        return bool((excess <= limits.max_excess_kurtosis).all())
 
 
 def score_moments(chunk: Chunk) -> ScoreMoments:

@@ -16,12 +16,11 @@ import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
 from dircal._core.data.chunks import AbstractChunkSource, Chunk
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray, InputScale
 
-__all__ = ["MOST_CELLS", "ScoreCells", "isotonic_curve", "sum_by_bin", "sum_by_score"]
+__all__ = ["ScoreCells", "isotonic_curve", "sum_by_bin", "sum_by_score"]
 
-MOST_CELLS = 2**20
-"""Cells that are kept: 32 MB. With uniform probabilities a cell is then some 1e-5 of p wide."""
 _HALF = int(np.float64(0.5).view(np.int64))
 
 
@@ -40,11 +39,14 @@ class ScoreCells:
 
 
 def sum_by_score(
-    source: AbstractChunkSource, scale: InputScale, most_cells: int = MOST_CELLS
+    source: AbstractChunkSource,
+    scale: InputScale,
+    max_cells: int | None = None,
 ) -> ScoreCells:
     """Weights by the only score of each row; an event is a row of class 1."""
     total = source.total_weight
-    return source.fold(partial(_sums_of_chunk, scale, most_cells, total)).cells()
+    max_cells = max_cells or RESAMPLING_LIMITS.get().max_score_cells
+    return source.fold(partial(_sums_of_chunk, scale, max_cells, total)).cells()
 
 
 def sum_by_bin(source: AbstractChunkSource, inner_edges: FloatArray) -> FloatArray:
@@ -68,13 +70,13 @@ class _Sums:
     """Cells and rows that wait to be sorted into them; the sum of two is that of all."""
 
     key: Callable[[FloatArray], npt.NDArray[np.int64]]
-    most_cells: int
+    max_cells: int
     parts: list[ScoreCells]
 
     def __iadd__(self, other: Self) -> Self:
         self.parts += other.parts
         # The first part may be as large as it gets; the others are as many rows as that again.
-        if sum(len(part.low) for part in self.parts) > 2 * self.most_cells:
+        if sum(len(part.low) for part in self.parts) > 2 * self.max_cells:
             self.parts = [self.cells()]
         return self
 
@@ -91,7 +93,7 @@ class _Sums:
         while True:
             cut = keys >> n_dropped
             starts = np.flatnonzero(np.r_[True, cut[1:] != cut[:-1]])
-            if len(starts) <= self.most_cells:
+            if len(starts) <= self.max_cells:
                 break
             n_dropped += 1
         return ScoreCells(
@@ -103,11 +105,11 @@ class _Sums:
         )
 
 
-def _sums_of_chunk(scale: InputScale, most_cells: int, total: float, chunk: Chunk) -> _Sums:
+def _sums_of_chunk(scale: InputScale, max_cells: int, total: float, chunk: Chunk) -> _Sums:
     # Minus zero is zero.
     scores, weight = chunk.scores[0] + 0.0, _weights(chunk, total)
     rows = ScoreCells(scores, scores, weight, weight * _events(chunk), 0)
-    return _Sums(_digits if scale == "logit" else _digits_of_proba, most_cells, [rows])
+    return _Sums(_digits if scale == "logit" else _digits_of_proba, max_cells, [rows])
 
 
 def _bins_of_chunk(inner_edges: FloatArray, total: float, chunk: Chunk) -> FloatArray:

@@ -3,12 +3,10 @@
 import numpy as np
 from scipy import fft, optimize
 
+from dircal._core.stats.limits import RESAMPLING_LIMITS
 from dircal._typing import FloatArray
 
 __all__ = ["grid_cells", "smooth_error", "smoothed"]
-
-# Close to the true bandwidth: brentq stops here.
-_TOLERANCE = 1e-14
 
 
 def grid_cells(values: FloatArray, n_cells: int) -> tuple[FloatArray, FloatArray]:
@@ -54,4 +52,4 @@ def smooth_error(grid: FloatArray) -> float:
     # An error so small that rounding decides is met at once.
     if excess(highest) >= 0.0:
         return highest
-    return float(optimize.brentq(excess, 0.0, highest, xtol=_TOLERANCE))
+    return float(optimize.brentq(excess, 0.0, highest, xtol=RESAMPLING_LIMITS.get().bandwidth_tol))
