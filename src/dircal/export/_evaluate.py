@@ -53,7 +53,7 @@ class _Run(AbstractTarget[_Floats]):
             case expr.Choose(low, high, yes, no):
                 result = np.where(self.of(low) < self.of(high), self.of(yes), self.of(no))
             case expr.Linear(x, matrix, bias):
-                result = self.of(x) @ self._cast(matrix).T + self._cast(bias)
+                result = self.of(x) @ self._cast(matrix.values).T + self.of(bias)
             case expr.RowSum(x, _):
                 result = np.cumsum(self.of(x), axis=1)[:, -1:]
             case expr.RowMax(x):
@@ -70,4 +70,4 @@ class _Run(AbstractTarget[_Floats]):
         return result
 
     def _cast(self, values: _Floats) -> _Floats:
-        return in_precision(values, self.X.dtype)
+        return in_precision(values, np.finfo(self.X.dtype)).astype(self.X.dtype)

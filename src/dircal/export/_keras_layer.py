@@ -107,7 +107,7 @@ class _Run(AbstractTarget[Any]):
             case expr.Choose(low, high, yes, no):
                 return ops.where(self.of(low) < self.of(high), self.of(yes), self.of(no))
             case expr.Linear(x, matrix, bias):
-                return self.of(x) @ self._constant(matrix.T) + self._constant(bias)
+                return self.of(x) @ self._constant(matrix.values.T) + self.of(bias)
             case expr.RowSum(x, in_order):
                 return _sum_in_order(self.of(x), x.width) if in_order else _sum(self.of(x))
             case expr.RowMax(x):
@@ -123,7 +123,8 @@ class _Run(AbstractTarget[Any]):
                 raise TypeError(f"{type(e).__name__} has no form in Keras")
 
     def _constant(self, values: FloatArray) -> Any:
-        return ops.convert_to_tensor(in_precision(values, self._dtype), dtype=self._dtype)
+        fitting = in_precision(values, np.finfo(self._dtype))
+        return ops.convert_to_tensor(fitting.astype(self._dtype), dtype=self._dtype)
 
 
 def _sum(x: Any) -> Any:

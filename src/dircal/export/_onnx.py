@@ -162,7 +162,7 @@ class _Graph(AbstractTarget[str]):
 
     def _constant(self, values: npt.NDArray[Any]) -> str:
         if values.dtype.kind == "f":
-            values = in_precision(values, self.inside)
+            values = in_precision(values, np.finfo(self.inside)).astype(self.inside)
         key = values.shape, values.dtype, values.tobytes()
         if key not in self._names:
             self._names[key] = f"constant_{len(self.constants)}"
@@ -190,8 +190,8 @@ class _Graph(AbstractTarget[str]):
                 less = self._node("Less", self.of(low), self.of(high))
                 return self._node("Where", less, self.of(yes), self.of(no))
             case expr.Linear(x, matrix, bias):
-                product = self._node("MatMul", self.of(x), self._constant(matrix.T))
-                return self._node("Add", product, self._constant(bias))
+                product = self._node("MatMul", self.of(x), self._constant(matrix.values.T))
+                return self._node("Add", product, self.of(bias))
             case expr.RowSum(x, in_order):
                 return self._sum(x, in_order)
             case expr.RowMax(x):

@@ -9,7 +9,7 @@ from dircal.export._evaluate import evaluate
 from dircal.export._expression import Expression
 from dircal.export._fitted import Fitted
 
-__all__ = ["single_expression"]
+__all__ = ["curve_inside", "single_expression"]
 
 # Sums of products of logits this large, and of moderate weights, are finite in single precision.
 _LARGEST_IN_SINGLE = 1e30
@@ -26,7 +26,7 @@ _WORK = 3e7
 def single_expression(fitted: Fitted, remedy: str) -> Expression:
     """The map in single precision, if it is as exact there as is promised."""
     exact, small = fitted.expression(), fitted.expression(_LARGEST_IN_SINGLE)
-    curve = _curve_inside(fitted.chain)
+    curve = curve_inside(fitted.chain)
     if curve is not None:
         raise ValueError(
             f"`dtype` 'float32' cannot hold the {curve} of this {fitted.name}: its edges are "
@@ -48,13 +48,13 @@ def single_expression(fitted: Fitted, remedy: str) -> Expression:
     return small
 
 
-def _curve_inside(chain: maps.CalibrationMap) -> str | None:
+def curve_inside(chain: maps.CalibrationMap) -> str | None:
     """Name of a step with edges, in the map or in those that it is made of; None without one."""
     for step in chain.steps:
         if isinstance(step, maps.Interpolation | maps.Lookup):
             return type(step).__name__
         if isinstance(step, maps.OneVsRest | maps.MeanOfMaps):
-            found = next(filter(None, map(_curve_inside, step.members)), None)
+            found = next(filter(None, map(curve_inside, step.members)), None)
             if found is not None:
                 return found
     return None

@@ -147,7 +147,7 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
                 pattern = "CASE WHEN {low} < {high} THEN {yes} ELSE {no} END"
                 return self._each(pattern, e, low=low, high=high, yes=yes, no=no)
             case expr.Linear(x, matrix, bias):
-                return self._linear(x, matrix, bias)
+                return self._linear(x, matrix.values, bias.values)
             case expr.RowSum(x, in_order):
                 terms = self.of(x)
                 return (_of(terms, _sum([term.text for term in terms], in_order=in_order)),)
@@ -215,8 +215,8 @@ class Layers(AbstractTarget[tuple[Cell, ...]]):
 
     def _softmax_of_differences(self, x: expr.Linear) -> tuple[Cell, ...]:
         """Odds against the last class: no maximum is needed, and one row less of the matrix."""
-        matrix, bias = x.matrix[:-1] - x.matrix[-1], x.bias[:-1] - x.bias[-1]
-        differences = self._linear(x.x, matrix, bias)
+        matrix, bias = x.matrix.values, x.bias.values
+        differences = self._linear(x.x, matrix[:-1] - matrix[-1], bias[:-1] - bias[-1])
         odds = [self.column(fill("exp({x})", x=cell)) for cell in differences]
         one = self._number(1.0)
         total = _of([*odds, one], _sum([each.text for each in (*odds, one)]))
@@ -275,7 +275,7 @@ def _largest_difference(x: expr.Linear) -> float:
     clip = _clip_of_log(x.x)
     if clip is None:
         return np.inf
-    reach = np.abs(x.matrix).sum(axis=1) * abs(np.log(clip)) + np.abs(x.bias)
+    reach = np.abs(x.matrix.values).sum(axis=1) * abs(np.log(clip)) + np.abs(x.bias.values)
     return float(2.0 * reach.max())
 
 
@@ -299,8 +299,8 @@ def _count_uses(root: Expression) -> dict[int, int]:
 
 def _times_written(e: Expression, operand: Expression) -> int:
     match e:
-        case expr.Linear(_, _, bias):
-            return len(bias)
+        case expr.Linear():
+            return e.width
         case expr.Softmax() | expr.Lookup():
             return 2
         case expr.Binary(name) if name in ("max", "min") or _is_product(e):
