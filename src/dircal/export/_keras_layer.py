@@ -14,9 +14,9 @@ from keras import ops
 
 from dircal._typing import FloatArray
 from dircal.export import _expression as expr
+from dircal.export._evaluate import single_expression
 from dircal.export._expression import AbstractTarget, Expression, in_precision
 from dircal.export._fitted import check_fitted
-from dircal.export._single import single_expression
 from dircal.io import from_bytes
 
 __all__ = ["CalibratorLayer"]

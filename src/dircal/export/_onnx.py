@@ -10,10 +10,10 @@ import numpy.typing as npt
 from dircal._files import write_whole
 from dircal._version import __version__
 from dircal.export import _expression as expr
+from dircal.export._evaluate import single_expression
 from dircal.export._expression import AbstractTarget, Expression, in_precision
 from dircal.export._extras import need
 from dircal.export._fitted import Fitted, check_fitted
-from dircal.export._single import single_expression
 from dircal.tables import check_option
 
 __all__ = ["to_onnx"]

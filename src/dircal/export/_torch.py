@@ -3,14 +3,19 @@
 import io
 import json
 import os
+from dataclasses import replace
 from typing import Any, Literal
 
+from sklearn.base import clone
+
 from dircal._files import write_whole
+from dircal.export._evaluate import curve_inside, single_expression
 from dircal.export._extras import need
 from dircal.export._fitted import check_fitted
-from dircal.export._map_holder import give_map, holder_of
-from dircal.export._single import curve_inside, single_expression
 from dircal.io import from_bytes, to_bytes
+from dircal.maps import CalibrationMap, MeanOfMaps, OneVsRest
+from dircal.selection import AutoCalibrator
+from dircal.shift import GroupedCalibrator
 from dircal.tables import check_option
 
 __all__ = ["from_torch", "to_torch"]
@@ -105,7 +110,7 @@ def to_torch(
     torch = need("torch")
     from dircal.export._torch_module import CalibratorModule
 
-    source = to_bytes(holder_of(calibrator))
+    source = to_bytes(_holder_of(calibrator))
     module = CalibratorModule(fitted, source, returns_input_type=dtype == "input")
     if dtype == "float32":
         single_expression(fitted, _REMEDY)
@@ -194,5 +199,53 @@ def from_torch(module: Any) -> Any:
             f"`module` has parameters that are not those of a map: {error}. Train with a smaller "
             "learning rate."
         ) from None
-    give_map(calibrator, chain)
+    _give_map(calibrator, chain)
     return calibrator
+
+
+def _holder_of(calibrator: Any) -> Any:
+    """Return a calibrator with the same map to which `_give_map` can give another.
+
+    Parts of a map that a calibrator computes anew from its attributes, such as the priors of a
+    `PriorShift`, cannot be replaced there. A `GroupedCalibrator` without groups stores its map.
+    """
+    if isinstance(calibrator, AutoCalibrator):
+        return _holder_of(calibrator.calibrator_)
+    if _stores_map(calibrator):
+        return calibrator
+    return GroupedCalibrator(clone(calibrator))._without_groups(calibrator, calibrator.map_)
+
+
+def _stores_map(calibrator: Any) -> bool:
+    """Whether the map is stored as it is, here or in the calibrators that this one is made of."""
+    if isinstance(calibrator, AutoCalibrator):
+        return _stores_map(calibrator.calibrator_)
+    if hasattr(calibrator, "calibrators_"):
+        return all(map(_stores_map, calibrator.calibrators_))
+    return isinstance(calibrator, GroupedCalibrator) or "map_" in vars(calibrator)
+
+
+def _give_map(calibrator: Any, chain: CalibrationMap) -> None:
+    """Replace the map of a calibrator that `_holder_of` returned."""
+    if isinstance(calibrator, AutoCalibrator):
+        _give_map(calibrator.calibrator_, chain)
+    elif hasattr(calibrator, "calibrators_"):
+        members = calibrator.calibrators_
+        for member, part in zip(members, _parts(chain, len(members)), strict=True):
+            _give_map(member, part)
+    elif isinstance(calibrator, GroupedCalibrator):
+        calibrator._map = chain
+    else:
+        calibrator.map_ = chain
+
+
+def _parts(chain: CalibrationMap, n_members: int) -> list[CalibrationMap]:
+    """The maps that a calibrator made of ``n_members`` has put together."""
+    if n_members == 1:
+        return [chain]
+    *first, last = chain.steps
+    if isinstance(last, OneVsRest):
+        return list(last.members)
+    assert isinstance(last, MeanOfMaps)
+    # What all begin with was written once, before the mean.
+    return [replace(chain, steps=(*first, *each.steps)) for each in last.members]
