@@ -307,6 +307,8 @@ def test_copies_and_state(make_problem):
     problem = make_problem(0, n=200, k=3)
     calibrator = DirichletCalibrator().fit(problem.proba, problem.y)
     module = to_torch(calibrator)
+    with torch.no_grad():
+        module.steps.affine.matrix *= 0.9
     file = io.BytesIO()
     torch.save(module.state_dict(), file)
     file.seek(0)
@@ -314,7 +316,7 @@ def test_copies_and_state(make_problem):
     other.load_state_dict(torch.load(file, weights_only=True))
     names = {"steps.affine.matrix", "steps.affine.intercepts"}
     for one in (copy.deepcopy(module), pickle.loads(pickle.dumps(module)), other):
-        assert_allclose(from_torch(one).coef_, calibrator.coef_, rtol=1e-15)
+        assert_allclose(from_torch(one).coef_, 0.9 * calibrator.coef_, rtol=1e-15)
         assert set(one.state_dict()) == names
 
 

@@ -46,14 +46,11 @@ def lower_with_logits(chain: maps.CalibrationMap, x: Expression) -> tuple[Expres
     *others, last = chain.steps
     for step in others:
         x = lower(step, x)
-    match last:
-        case maps.Masked(inner):
-            proba, logits = lower_with_logits(inner, _fill(last, x))
-            return _drop(proba, x), if_masked(x, constant(-np.inf), logits)
-        case _:
-            proba = lower(last, x)
-            logits = proba.x if isinstance(proba, Softmax) else proba.at_least(TINY).log()
-            return proba, logits
+    if isinstance(last, maps.Masked):
+        proba, logits = lower_with_logits(last.inner, _fill(last, x))
+        return _drop(proba, x), if_masked(x, constant(-np.inf), logits)
+    proba = lower(last, x)
+    return proba, proba.x if isinstance(proba, Softmax) else proba.at_least(TINY).log()
 
 
 def if_masked(given: Expression, yes: Expression, no: Expression) -> Expression:
