@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal import maps
 from dircal._typing import FloatArray
 from dircal.export import _expression as expr
-from dircal.export._expression import AbstractTarget, Expression, in_precision
+from dircal.export._expression import AbstractTarget, Expression, in_precision, walk
 from dircal.export._fitted import Fitted
 
-__all__ = ["curve_inside", "evaluate", "single_expression"]
+__all__ = ["evaluate", "single_expression"]
 
 _Floats = npt.NDArray[Any]
 _UNARY = {"log": np.log, "exp": np.exp, "abs": np.abs}
@@ -91,10 +90,9 @@ class _Run(AbstractTarget[_Floats]):
 def single_expression(fitted: Fitted, remedy: str) -> Expression:
     """The map in single precision, if it is as exact there as is promised."""
     exact, small = fitted.expression(), fitted.expression(_LARGEST_IN_SINGLE)
-    curve = curve_inside(fitted.chain)
-    if curve is not None:
+    if any(isinstance(e, expr.Lookup) for e in walk(exact)):
         raise ValueError(
-            f"`dtype` 'float32' cannot hold the {curve} of this {fitted.name}: its edges are "
+            f"`dtype` 'float32' cannot hold the curve of this {fitted.name}: its edges are "
             f"closer together than single precision can tell scores apart. {remedy}"
         )
     rows = _hard_rows(fitted, exact)
@@ -111,18 +109,6 @@ def single_expression(fitted: Fitted, remedy: str) -> Expression:
             f"`dtype` 'float32' would overflow with the weights of this {fitted.name}. {remedy}"
         )
     return small
-
-
-def curve_inside(chain: maps.CalibrationMap) -> str | None:
-    """Name of a step with edges, in the map or in those that it is made of; None without one."""
-    for step in chain.steps:
-        if isinstance(step, maps.Interpolation | maps.Lookup):
-            return type(step).__name__
-        if isinstance(step, maps.OneVsRest | maps.MeanOfMaps):
-            found = next(filter(None, map(curve_inside, step.members)), None)
-            if found is not None:
-                return found
-    return None
 
 
 def _hard_rows(fitted: Fitted, exact: Expression) -> npt.NDArray[np.float32]:

@@ -9,7 +9,7 @@ step in them once, and all such targets have it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Literal, TypeVar
 
@@ -39,6 +39,7 @@ __all__ = [
     "in_precision",
     "join",
     "parameter",
+    "walk",
 ]
 
 _Value = TypeVar("_Value")
@@ -260,6 +261,18 @@ class Lookup(Expression):
 
     def _width(self) -> int:
         return len(self.table.T)
+
+
+def walk(root: Expression) -> Iterator[Expression]:
+    """Each expression that the root is made of, once, and the root itself."""
+    waiting, known = [root], {id(root)}
+    while waiting:
+        e = waiting.pop()
+        yield e
+        for operand in e.operands:
+            if id(operand) not in known:
+                known.add(id(operand))
+                waiting.append(operand)
 
 
 class AbstractTarget(ABC, Generic[_Value]):

@@ -187,7 +187,7 @@ def _(step: maps.Interpolation, x: Expression) -> Expression:
     _check_exact(step, x)
     knots, values = step.knots, step.values
     if len(knots) == 1:
-        return x * 0.0 + float(values[0])
+        return Lookup(x, knots[1:], "below", values[:, None])
     table = np.column_stack([knots[:-1], knots[1:], values[:-1], values[1:]])
     ends = Lookup(x, knots[1:-1], "below", table)
     low, high, start, end = (column(ends, i) for i in range(4))

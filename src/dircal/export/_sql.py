@@ -1,6 +1,7 @@
 """A map as a query."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from dircal._files import write_whole
 from dircal._typing import FloatArray
 from dircal._version import __version__
 from dircal.export import _expression as expr
-from dircal.export._expression import AbstractTarget, Expression
+from dircal.export._expression import AbstractTarget, Expression, walk
 from dircal.export._fitted import Fitted, check_fitted
 from dircal.export._sql_dialects import DIALECTS, Dialect
 from dircal.export._tables import FARTHEST_SUM, check_columns, check_names, is_name
@@ -251,7 +252,7 @@ class _Layers(AbstractTarget[tuple[_Cell, ...]]):
         self.dialect = dialect
         self.columns: list[_Column] = []
         self._inputs: tuple[_Cell, ...] = ()
-        self._uses: dict[int, int] = {}
+        self._uses = Counter[int]()
         # What patterns may name beside their operands.
         numbers = {"least": _LEAST_EXPONENT, "nothing": _NOTHING, "zero": 0.0}
         self._constants = {key: self._number(value) for key, value in numbers.items()}
@@ -302,7 +303,7 @@ class _Layers(AbstractTarget[tuple[_Cell, ...]]):
 
     def _make(self, e: Expression) -> tuple[_Cell, ...]:
         cells = self._cells(e)
-        if self._uses.get(id(e), 0) > 1:
+        if self._uses[id(e)] > 1:
             return tuple(self.column(cell) for cell in cells)
         return cells
 
@@ -461,16 +462,11 @@ def _is_product(e: expr.Binary) -> bool:
     return e.name == "mul" and not any(isinstance(x, expr.Constant) for x in e.operands)
 
 
-def _count_uses(root: Expression) -> dict[int, int]:
+def _count_uses(root: Expression) -> Counter[int]:
     """How often the columns of each expression are written, by its identity."""
-    uses: dict[int, int] = {id(root): 1}
-    waiting = [root]
-    while waiting:
-        e = waiting.pop()
+    uses = Counter({id(root): 1})
+    for e in walk(root):
         for operand in e.operands:
-            if id(operand) not in uses:
-                uses[id(operand)] = 0
-                waiting.append(operand)
             uses[id(operand)] += _times_written(e, operand)
     return uses
 

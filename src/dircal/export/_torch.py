@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from dircal._files import write_whole
-from dircal.export._evaluate import curve_inside, single_expression
+from dircal.export._evaluate import single_expression
 from dircal.export._extras import need
 from dircal.export._fitted import check_fitted
 from dircal.io import from_bytes, to_bytes
@@ -101,12 +101,6 @@ def to_torch(
     fitted = check_fitted(calibrator)
     # Refuses what no program can compute alike, in the same words as the other exports.
     fitted.expression()
-    curve = curve_inside(fitted.chain)
-    if curve is not None:
-        raise ValueError(
-            f"`calibrator` has the step {curve}, and a curve with edges has no gradient, so that "
-            "there would be nothing to train. Use to_onnx or to_python."
-        )
     torch = need("torch")
     from dircal.export._torch_module import CalibratorModule
 

@@ -157,6 +157,11 @@ class Graph(AbstractTarget[fx.Node]):
                 return self._call(torch.amax, self.of(x), -1, True)
             case expr.Softmax(x):
                 return self._call(torch.softmax, self.of(x), -1)
+            case expr.Lookup():
+                raise ValueError(
+                    "`calibrator` has a curve with edges, which has no gradient, so that there "
+                    "would be nothing to train. Use to_onnx or to_python."
+                )
             case _:
                 raise TypeError(f"{type(e).__name__} has no form in PyTorch")
 
