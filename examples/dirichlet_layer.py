@@ -65,7 +65,7 @@ def calibrated_network(network: nn.Module, logits: Tensor, y: Tensor) -> nn.Sequ
 
 def objective(layer: Any, logits: Tensor, y: Tensor, strengths: Strengths) -> Tensor:
     """Mean log-loss and the penalty of the paper: off-diagonal entries and intercepts."""
-    W, b = layer.steps.affine.weight, layer.steps.affine.bias
+    W, b = layer.steps.affine.matrix, layer.steps.affine.intercepts
     k = len(b)
     off_diagonal = (W**2).sum() - (W.diagonal() ** 2).sum()
     penalty = strengths.lam * off_diagonal / (k * (k - 1)) + strengths.mu * (b**2).sum() / k

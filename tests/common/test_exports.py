@@ -12,11 +12,22 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from dircal import AutoCalibrator, CalibratorCV, OneVsRestCalibrator, calibrators
+from dircal.export import _expression as expr
 from dircal.export import from_torch, to_keras, to_onnx, to_python, to_sql, to_torch
+from dircal.export._expression import AbstractTarget
+from dircal.export._fitted import check_fitted
 from dircal.io import from_bytes, to_bytes
 from dircal.shift import GroupedCalibrator, PriorShift, RecalibratedCalibrator, recalibrate
 
 pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.ConvergenceWarning")
+BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+}
 CURVES = (calibrators.HistogramCalibrator, calibrators.IsotonicCalibrator)
 
 
@@ -63,6 +74,55 @@ def run_python(calibrator, X):
     module = {}
     exec(to_python(calibrator), module)
     return np.array(module["predict_proba"](X.tolist()))
+
+
+class ColumnTarget(AbstractTarget[list[np.ndarray]]):
+    """The example of a target in the recipe for an export: a list of columns, each (n,)."""
+
+    def __init__(self, X):
+        super().__init__()
+        self.X = X
+
+    def _make(self, e):
+        match e:
+            case expr.Input():
+                return list(self.X.T)
+            case expr.Constant(values):
+                return [np.full(len(self.X), value) for value in values]
+            case expr.Columns(x, indices):
+                return [self.of(x)[i] for i in indices]
+            case expr.Join(parts):
+                return [self.of(part)[0] for part in parts]
+            case expr.Unary(name, x):
+                return self.each(e, getattr(np, name), x)
+            case expr.Binary(name, x, y):
+                return self.each(e, BINARY[name], x, y)
+            case expr.Choose(low, high, yes, no):
+                return self.each(e, lambda a, b, c, d: np.where(a < b, c, d), low, high, yes, no)
+            case expr.Linear(x, matrix, bias):
+                rows = zip(matrix.values, bias.values, strict=True)
+                return [sum(map(np.multiply, self.of(x), row), start=b) for row, b in rows]
+            case expr.RowSum(x):
+                return [sum(self.of(x))]
+            case expr.RowMax(x):
+                return [np.max(self.of(x), axis=0)]
+            case expr.Softmax(x):
+                return list(softmax(self.of(x), axis=0))
+            case expr.Lookup(x, edges, at_edge, table):
+                places = np.searchsorted(
+                    edges, self.of(x)[0], side="right" if at_edge == "above" else "left"
+                )
+                return list(table[places].T)
+
+    def each(self, e, function, *operands):
+        """A function of numbers; operands of one column are repeated."""
+        columns = [self.of(operand) for operand in operands]
+        return [function(*(each[i % len(each)] for each in columns)) for i in range(e.width)]
+
+
+def run_columns(calibrator, X):
+    with np.errstate(all="ignore"):
+        return np.column_stack(ColumnTarget(X).of(check_fitted(calibrator).expression()))
 
 
 @pytest.fixture
@@ -132,6 +192,7 @@ def fitted_binary(scaled_binary, request):
 
 def assert_agrees(calibrator, X, bound, run_sql):
     expected = calibrator.predict_proba(X)
+    assert np.abs(run_columns(calibrator, X) - expected).max() <= bound
     if X.shape[1] <= 400:
         assert np.abs(run_sql(calibrator, X) - expected).max() <= bound
     assert np.abs(run_onnx(calibrator, X, "float64") - expected).max() <= bound

@@ -93,7 +93,7 @@ def test_bad_arguments(fitted, make_problem):
     with pytest.raises(ValueError, match="`dtype` must be one of 'mixed', 'float64', 'float32'"):
         to_onnx(fitted, dtype="double")
     with pytest.raises(
-        ValueError, match="`dtype` must be one of 'float64', 'float32'; got 'mixed'"
+        ValueError, match="`dtype` must be one of 'input', 'float64', 'float32'; got 'mixed'"
     ):
         to_torch(fitted, dtype="mixed")
     problem = make_problem(0, n=200, k=3)
@@ -120,7 +120,7 @@ def test_large_weights_are_refused_in_single_precision(make_problem):
     scaling.fit_ = replace(scaling.fit_, map=steep)
     with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='mixed'"):
         to_onnx(scaling, dtype="float32")
-    with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='float64'"):
+    with pytest.raises(ValueError, match=r"weights are so large that .* off by .* dtype='input'"):
         to_torch(scaling, dtype="float32")
     to_onnx(scaling, dtype="mixed")
 

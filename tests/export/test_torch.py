@@ -1,7 +1,9 @@
 import copy
 import io
+import pickle
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from numpy.testing import assert_allclose
@@ -99,7 +101,7 @@ def test_a_reference_class_stays_one(make_problem):
     calibrator = DirichletCalibrator(penalty="l2_reference", lam=1.0)
     module = to_torch(calibrator.fit(problem.proba, problem.y))
     train(module, problem.proba, problem.y)
-    assert module.steps.affine.weight[-1].abs().max() > 0
+    assert module.steps.affine.matrix[-1].abs().max() > 0
     back = from_torch(module)
     assert not back.coef_[-1].any()
     assert back.intercept_[-1] == 0.0
@@ -117,16 +119,18 @@ def test_training_finds_what_the_fit_finds(make_problem):
     assert sum(p.numel() for p in module.parameters()) == 1
 
 
-def test_the_last_layer_of_a_network(make_problem):
+@pytest.mark.parametrize("dtype", ["input", "float32"])
+def test_the_last_layer_of_a_network(dtype, make_problem):
     problem = make_problem(0, n=300, k=3)
     calibrator = DirichletCalibrator(input_scale="logit").fit(problem.logits, problem.y)
-    network = torch.nn.Sequential(torch.nn.Linear(3, 3), to_torch(calibrator, dtype="float32"))
+    network = torch.nn.Sequential(torch.nn.Linear(3, 3), to_torch(calibrator, dtype=dtype))
     torch.nn.init.eye_(network[0].weight)
     torch.nn.init.zeros_(network[0].bias)
     X = torch.tensor(problem.logits, dtype=torch.float32)
     assert_allclose(
         network(X).detach(), calibrator.predict_proba(problem.logits), atol=1e-5, rtol=0
     )
+    assert network(X).dtype == torch.float32
     network(X)[:, 0].sum().backward()
     assert all(torch.isfinite(p.grad).all() for p in network.parameters())
     assert network[0].weight.grad.abs().max() > 0
@@ -164,23 +168,156 @@ def test_gradients_are_finite_at_zeros(make_problem):
 def test_precision_can_be_changed_afterwards(make_problem):
     problem = make_problem(0, n=200, k=3)
     calibrator = DirichletCalibrator().fit(problem.proba, problem.y)
-    module = to_torch(calibrator).float()
     rows = torch.tensor([[1.0, 0.0, 0.0]])
-    assert module(rows).dtype == torch.float32
-    assert torch.isfinite(module(rows)).all()
+    single, half = to_torch(calibrator).float(), to_torch(calibrator).half()
+    for module in (single, copy.deepcopy(single), half):
+        assert module(rows).dtype == torch.float32
+        assert torch.isfinite(module(rows)).all()
+    assert_allclose(single(rows).detach(), calibrator.predict_proba(rows.numpy()), atol=1e-5)
+    assert {p.dtype for p in half.parameters()} == {torch.float16}
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize(
+    ("dtype", "rounding"),
+    [(torch.float64, 1e-12), (torch.float32, 1e-7), (torch.float16, 1e-3), (torch.bfloat16, 1e-2)],
+)
+def test_the_result_has_the_type_of_the_scores(dtype, rounding, scale, make_problem):
+    """The map itself is computed in double precision: only the result is rounded."""
+    problem = make_problem(0, n=300, k=3)
+    X = problem.logits if scale == "logit" else problem.proba
+    calibrator = DirichletCalibrator(input_scale=scale).fit(X, problem.y)
+    module = to_torch(calibrator)
+    rows = torch.tensor(X[:100]).to(dtype)
+    proba = module(rows)
+    assert proba.dtype == module.logits(rows).dtype == dtype
+    exact = to_torch(calibrator, dtype="float64")(rows).detach()
+    assert exact.dtype == torch.float64
+    assert_allclose(proba.detach().double(), exact, atol=rounding, rtol=0)
+    if dtype in (torch.float64, torch.float32):
+        assert_allclose(exact, calibrator.predict_proba(rows.numpy()), atol=1e-12, rtol=0)
+
+
+def test_whole_numbers_as_logits(make_problem):
+    problem = make_problem(0, n=300, k=3)
+    calibrator = TemperatureScaling(input_scale="logit").fit(problem.logits, problem.y)
+    rows = torch.tensor([[3, -1, 2]])
+    found = to_torch(calibrator)(rows).detach()
+    assert_allclose(found, calibrator.predict_proba(rows.numpy()), rtol=1e-12)
+
+
+def test_a_temperature_is_one_multiplication(make_problem):
+    problem = make_problem(0, n=300, k=3)
+    scaling = TemperatureScaling(input_scale="logit").fit(problem.logits, problem.y)
+    module = to_torch(scaling)
+    assert [name for name, _ in module.named_parameters()] == ["steps.scale.slope"]
+    assert module.steps.scale.slope.shape == ()
+    assert module.steps.code.count("self.scale.slope") == 1
+    assert module.steps.code.count(" * ") == 1
+
+
+def bent(make_problem, k=3):
+    """Labels that a linear map cannot predict."""
+    problem = make_problem(1, n=600, k=k)
+    certain = problem.proba.max(axis=1) > 0.9
+    return problem, np.where(certain, problem.proba.argmax(axis=1), problem.y)
+
+
+def columns_out_of_order(problem, y):
+    return DirichletCalibrator(classes=["c", "a", "b"]).fit(problem.proba, np.array([*"cab"])[y])
+
+
+def average(problem, y):
+    grid = {"lam": [1.0, 0.1, 1e-9]}
+    return CalibratorCV(DirichletCalibrator(penalty="l2"), grid, cv=2).fit(problem.proba, y)
+
+
+def masked(calibrator):
+    def fit(problem, y):
+        hidden = np.random.default_rng(0).random(problem.logits.shape) < 0.3
+        hidden[np.arange(len(y)), y] = False
+        return calibrator.fit(np.where(hidden, -np.inf, problem.logits), y)
+
+    return fit
+
+
+def one_column(problem, y):
+    return PlattCalibrator(input_scale="logit").fit(problem.logits[:, 1], y == 1)
+
+
+CHAINS = {
+    "columns": columns_out_of_order,
+    "average": average,
+    "curves": lambda problem, y: BayesianDirichletCalibrator(clip=1e-30).fit(problem.proba, y),
+    "one against the rest": lambda problem, y: OneVsRestCalibrator(BetaCalibrator()).fit(
+        problem.proba, y
+    ),
+    "masks of a temperature": masked(TemperatureScaling(input_scale="logit")),
+    "masks of a matrix": masked(DirichletCalibrator(input_scale="logit")),
+    "masks of curves": masked(BayesianDirichletCalibrator(input_scale="logit")),
+    "masks of one against the rest": masked(
+        OneVsRestCalibrator(PlattCalibrator(input_scale="logit"))
+    ),
+    "one column": one_column,
+}
+
+
+def run_script(module, rows):
+    return torch.jit.script(module)(rows)
+
+
+def run_program(module, rows):
+    any_number = ({0: torch.export.Dim("n")},)
+    return torch.export.export(module, (rows[:2],), dynamic_shapes=any_number).module()(rows)
+
+
+def run_compiled(module, rows):
+    torch.compiler.reset()
+    return torch.compile(module, fullgraph=True, backend="aot_eager")(rows)
+
+
+def run_onnx(module, rows):
+    model = io.BytesIO()
+    names = {"input_names": ["scores"], "dynamic_axes": {"scores": {0: "n"}}}
+    torch.onnx.export(module, (rows[:2],), model, dynamo=False, **names)
+    session = onnxruntime.InferenceSession(model.getvalue())
+    return torch.tensor(session.run(None, {"scores": rows.numpy()})[0])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.GridEdgeWarning")
+@pytest.mark.parametrize("run", [run_script, run_program, run_compiled, run_onnx])
+@pytest.mark.parametrize("fit", CHAINS.values(), ids=CHAINS)
+def test_tools_of_torch_accept_the_module(fit, run, make_problem):
+    problem, y = bent(make_problem)
+    calibrator = fit(problem, y)
+    module = to_torch(calibrator)
+    X = problem.logits if calibrator.input_scale == "logit" else problem.proba
+    rows = X[:50, : len(module.columns)].astype(np.float32)
+    if calibrator.input_scale == "logit":
+        rows[::3, 0] = -np.inf
+    with torch.no_grad():
+        found = run(module, torch.tensor(rows))
+    assert found.dtype == torch.float32
+    assert_allclose(found, calibrator.predict_proba(rows), atol=1e-6, rtol=0)
 
 
 def test_copies_and_state(make_problem):
     problem = make_problem(0, n=200, k=3)
     calibrator = DirichletCalibrator().fit(problem.proba, problem.y)
     module = to_torch(calibrator)
+    with torch.no_grad():
+        module.steps.affine.matrix *= 0.9
     file = io.BytesIO()
     torch.save(module.state_dict(), file)
     file.seek(0)
     other = to_torch(DirichletCalibrator().fit(problem.proba[:100], problem.y[:100]))
     other.load_state_dict(torch.load(file, weights_only=True))
-    for one in (copy.deepcopy(module), other):
-        assert_allclose(from_torch(one).coef_, calibrator.coef_, rtol=1e-15)
+    names = {"steps.affine.matrix", "steps.affine.intercepts"}
+    for one in (copy.deepcopy(module), pickle.loads(pickle.dumps(module)), other):
+        assert_allclose(from_torch(one).coef_, 0.9 * calibrator.coef_, rtol=1e-15)
+        assert set(one.state_dict()) == names
 
 
 def test_it_can_be_traced(make_problem):
@@ -206,10 +343,14 @@ def test_what_is_no_calibrator(make_problem):
     with pytest.raises(ValueError, match=r"`module` must be what .* returned; got a Linear"):
         from_torch(torch.nn.Linear(3, 3))
     module = to_torch(DirichletCalibrator().fit(problem.proba, problem.y))
-    module.steps.affine.bias.data.fill_(torch.nan)
-    with pytest.raises(ValueError, match=r"a parameter that is not finite: steps.affine.bias"):
+    module.steps.affine.intercepts.data.fill_(torch.nan)
+    with pytest.raises(
+        ValueError, match=r"a parameter that is not finite: steps.affine.intercepts"
+    ):
         from_torch(module)
     module = to_torch(TemperatureScaling().fit(problem.proba, problem.y))
     module.steps.scale.slope.data.fill_(-1.0)
-    with pytest.raises(ValueError, match="`module` has the slope -1, which is no temperature"):
+    with pytest.raises(
+        ValueError, match=r"parameters that are not .* `slope` must be above 0; got -1"
+    ):
         from_torch(module)

@@ -9,12 +9,11 @@ step in them once, and all such targets have it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dircal._core.caching import cached_property
 from dircal._typing import FloatArray
@@ -30,6 +29,7 @@ __all__ = [
     "Join",
     "Linear",
     "Lookup",
+    "Parameter",
     "RowMax",
     "RowSum",
     "Softmax",
@@ -38,6 +38,8 @@ __all__ = [
     "constant",
     "in_precision",
     "join",
+    "parameter",
+    "walk",
 ]
 
 _Value = TypeVar("_Value")
@@ -121,12 +123,25 @@ class Input(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Constant(Expression):
-    """The same numbers in every row: one, or one for each column."""
+    """The same numbers in every row: one, one for each column, or the matrix of a `Linear`."""
 
     values: FloatArray
 
     def _width(self) -> int:
         return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter(Constant):
+    """A ``field`` of a ``step`` that can be trained, or one ``column`` of a matrix.
+
+    Targets without training read the ``values``, which may differ from the field by terms that a
+    softmax ignores.
+    """
+
+    step: Any
+    field: str
+    column: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +200,11 @@ class Linear(Expression):
     """W x + b in each row."""
 
     x: Expression
-    matrix: FloatArray
-    bias: FloatArray
+    matrix: Constant
+    bias: Constant
 
     def _width(self) -> int:
-        return len(self.bias)
+        return self.bias.width
 
     def _keeps_digits(self) -> bool:
         return False
@@ -248,6 +263,18 @@ class Lookup(Expression):
         return len(self.table.T)
 
 
+def walk(root: Expression) -> Iterator[Expression]:
+    """Each expression that the root is made of, once, and the root itself."""
+    waiting, known = [root], {id(root)}
+    while waiting:
+        e = waiting.pop()
+        yield e
+        for operand in e.operands:
+            if id(operand) not in known:
+                known.add(id(operand))
+                waiting.append(operand)
+
+
 class AbstractTarget(ABC, Generic[_Value]):
     """What a program makes of expressions; what stands in several places is made once."""
 
@@ -271,6 +298,12 @@ def constant(value: "Expression | float | FloatArray") -> Expression:
     return Constant(np.atleast_1d(np.asarray(value, dtype=np.float64)))
 
 
+def parameter(step: Any, field: str, column: int | None = None) -> Parameter:
+    """A field of a step, or one column of it, as numbers that can be trained."""
+    values = np.atleast_1d(getattr(step, field))
+    return Parameter(values if column is None else values[:, column], step, field, column)
+
+
 def column(x: Expression, index: int) -> Columns:
     """One column."""
     return Columns(x, (index,))
@@ -281,13 +314,12 @@ def join(parts: Sequence[Expression]) -> Join:
     return Join(tuple(parts))
 
 
-def in_precision(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Constants of an expression as numbers of this type.
+def in_precision(values: FloatArray, limits: Any) -> FloatArray:
+    """Move constants of an expression into the ``limits`` of a type, a `finfo` of NumPy or torch.
 
     A positive one stays at least the smallest normal number: it may be there so that a logarithm
     exists, as the clip of probabilities is. A finite one stays finite: only infinity lies beyond.
     """
-    limits = np.finfo(np.dtype(dtype))
     finite = values.clip(float(limits.min), float(limits.max))
-    found: npt.NDArray[Any] = np.where(np.isinf(values), values, finite).astype(dtype)
-    return np.where(values > 0.0, np.maximum(found, limits.tiny), found)
+    found = np.where(np.isinf(values), values, finite)
+    return np.where(values > 0.0, np.maximum(found, float(limits.tiny)), found)

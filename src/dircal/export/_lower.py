@@ -4,6 +4,7 @@ A new step is one more function with ``@lower.register``; targets that are writt
 need nothing. What is refused is said where it is lowered, so that it holds for every calibrator.
 """
 
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -24,9 +25,10 @@ from dircal.export._expression import (
     column,
     constant,
     join,
+    parameter,
 )
 
-__all__ = ["if_masked", "lower", "lower_map"]
+__all__ = ["if_masked", "lower", "lower_map", "lower_with_logits"]
 
 # Only minus infinity is less.
 _LOWEST = float(np.finfo(np.float64).min)
@@ -37,6 +39,18 @@ def lower_map(chain: maps.CalibrationMap, x: Expression) -> Expression:
     for step in chain.steps:
         x = lower(step, x)
     return x
+
+
+def lower_with_logits(chain: maps.CalibrationMap, x: Expression) -> tuple[Expression, Expression]:
+    """The probabilities of the map, and logits of which they are the softmax."""
+    *others, last = chain.steps
+    for step in others:
+        x = lower(step, x)
+    if isinstance(last, maps.Masked):
+        proba, logits = lower_with_logits(last.inner, _fill(last, x))
+        return _drop(proba, x), if_masked(x, constant(-np.inf), logits)
+    proba = lower(last, x)
+    return proba, proba.x if isinstance(proba, Softmax) else proba.at_least(TINY).log()
 
 
 def if_masked(given: Expression, yes: Expression, no: Expression) -> Expression:
@@ -62,14 +76,15 @@ def _(step: maps.Columns, x: Expression) -> Expression:
 @lower.register
 def _(step: maps.Complement, x: Expression) -> Expression:
     del step
-    p = x.at_most(1.0)
+    p = Choose(constant(1.0), x, constant(1.0), x)
     return join([1.0 - p, p])
 
 
 @lower.register
 def _(step: maps.ZeroLogit, x: Expression) -> Expression:
     del step
-    return join([x.at_least(0.0).at_most(0.0), x])
+    # Zero, also for an infinite logit.
+    return join([Choose(x, x, x, constant(0.0)), x])
 
 
 @lower.register
@@ -81,12 +96,7 @@ def _(step: maps.MaskedAsLeast, x: Expression) -> Expression:
 
 @lower.register
 def _(step: maps.Masked, x: Expression) -> Expression:
-    finite = if_masked(x, RowMax(x) + float(np.log(TINY)), x) if step.fills else x
-    # A row without a class left becomes NaN.
-    proba = if_masked(x, constant(0.0), lower_map(step.inner, finite))
-    left = if_masked(x, constant(0.0), constant(1.0))
-    some = Choose(constant(0.0), RowSum(proba), proba, left)
-    return some / RowSum(some)
+    return _drop(lower_map(step.inner, _fill(step, x)), x)
 
 
 @lower.register
@@ -126,17 +136,17 @@ def _(step: maps.UniformMixture, x: Expression) -> Expression:
 
 @lower.register
 def _(step: maps.Scale, x: Expression) -> Expression:
-    return x * step.slope
+    return x * parameter(step, "slope")
 
 
 @lower.register
 def _(step: maps.Diagonal, x: Expression) -> Expression:
-    return x * step.slopes + step.intercepts
+    return x * parameter(step, "slopes") + parameter(step, "intercepts")
 
 
 @lower.register
 def _(step: maps.Affine, x: Expression) -> Expression:
-    return Linear(x, step.matrix, step.intercepts)
+    return Linear(x, parameter(step, "matrix"), parameter(step, "intercepts"))
 
 
 @lower.register
@@ -149,8 +159,8 @@ def _(step: maps.WithCurves, x: Expression) -> Expression:
     statistics = [gap * gap * (1.0 / GAP_SCALE), scores * entropy]
     statistics += [_softplus(log_odds - float(knot)) for knot in step.knots]
     logits = lower_map(step.linear, x)
-    for statistic, of_classes in zip(statistics, step.coefficients.T, strict=True):
-        logits = logits + statistic * (of_classes if len(of_classes) > 1 else float(of_classes[0]))
+    for i, statistic in enumerate(statistics):
+        logits = logits + statistic * parameter(step, "coefficients", i)
     return logits
 
 
@@ -177,7 +187,7 @@ def _(step: maps.Interpolation, x: Expression) -> Expression:
     _check_exact(step, x)
     knots, values = step.knots, step.values
     if len(knots) == 1:
-        return x * 0.0 + float(values[0])
+        return Lookup(x, knots[1:], "below", values[:, None])
     table = np.column_stack([knots[:-1], knots[1:], values[:-1], values[1:]])
     ends = Lookup(x, knots[1:-1], "below", table)
     low, high, start, end = (column(ends, i) for i in range(4))
@@ -209,6 +219,19 @@ def _(step: maps.MeanOfMaps, x: Expression) -> Expression:
     return total / RowSum(total)
 
 
+def _fill(step: maps.Masked, x: Expression) -> Expression:
+    """Finite logits of masked classes, if the map inside needs them."""
+    return if_masked(x, RowMax(x) + float(np.log(TINY)), x) if step.fills else x
+
+
+def _drop(proba: Expression, x: Expression) -> Expression:
+    """Probabilities without the masked classes of ``x``; NaN in a row with no other class."""
+    proba = if_masked(x, constant(0.0), proba)
+    left = if_masked(x, constant(0.0), constant(1.0))
+    some = Choose(constant(0.0), RowSum(proba), proba, left)
+    return some / RowSum(some)
+
+
 def _check_exact(step: maps.AbstractStep, x: Expression) -> None:
     """Refuse a curve with edges of scores that no two programs compute alike."""
     if not x.exact:
@@ -223,7 +246,12 @@ def _check_exact(step: maps.AbstractStep, x: Expression) -> None:
 def _centred(x: Expression) -> Expression:
     """Logits without what a linear map gives to all: it changes nothing, and can be rounded."""
     if isinstance(x, Linear):
-        return Linear(x.x, x.matrix - x.matrix.mean(axis=0), x.bias - x.bias.mean())
+        matrix, bias = x.matrix.values, x.bias.values
+        return Linear(
+            x.x,
+            replace(x.matrix, values=matrix - matrix.mean(axis=0)),
+            replace(x.bias, values=bias - bias.mean()),
+        )
     if isinstance(x, Binary) and x.name == "add":
         return _centred(x.x) + _centred(x.y)
     return x

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from dircal._files import write_whole
 from dircal._version import __version__
 from dircal.export import _expression as expr
+from dircal.export._evaluate import single_expression
 from dircal.export._expression import AbstractTarget, Expression, in_precision
 from dircal.export._extras import need
 from dircal.export._fitted import Fitted, check_fitted
-from dircal.export._single import single_expression
 from dircal.tables import check_option
 
 __all__ = ["to_onnx"]
@@ -162,7 +162,7 @@ class _Graph(AbstractTarget[str]):
 
     def _constant(self, values: npt.NDArray[Any]) -> str:
         if values.dtype.kind == "f":
-            values = in_precision(values, self.inside)
+            values = in_precision(values, np.finfo(self.inside)).astype(self.inside)
         key = values.shape, values.dtype, values.tobytes()
         if key not in self._names:
             self._names[key] = f"constant_{len(self.constants)}"
@@ -190,8 +190,8 @@ class _Graph(AbstractTarget[str]):
                 less = self._node("Less", self.of(low), self.of(high))
                 return self._node("Where", less, self.of(yes), self.of(no))
             case expr.Linear(x, matrix, bias):
-                product = self._node("MatMul", self.of(x), self._constant(matrix.T))
-                return self._node("Add", product, self._constant(bias))
+                product = self._node("MatMul", self.of(x), self._constant(matrix.values.T))
+                return self._node("Add", product, self.of(bias))
             case expr.RowSum(x, in_order):
                 return self._sum(x, in_order)
             case expr.RowMax(x):

@@ -194,7 +194,7 @@ class _Code(AbstractTarget[str]):
                     "{yes} if {low} < {high} else {no}", low=low, high=high, yes=yes, no=no
                 )
             case expr.Linear(x, matrix, bias):
-                weights, intercepts = self._constant(matrix), self._constant(bias)
+                weights, intercepts = map(self._constant, (matrix.values, bias.values))
                 return self._line(f"{self._use('linear')}({self.of(x)}, {weights}, {intercepts})")
             case expr.RowSum(x, _):
                 return self._line(f"[{self._use('add_up')}({self.of(x)})]")

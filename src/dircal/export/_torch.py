@@ -3,26 +3,31 @@
 import io
 import json
 import os
+from dataclasses import replace
 from typing import Any, Literal
 
+from sklearn.base import clone
+
 from dircal._files import write_whole
+from dircal.export._evaluate import single_expression
 from dircal.export._extras import need
 from dircal.export._fitted import check_fitted
-from dircal.export._map_holder import give_map, holder_of
-from dircal.export._single import single_expression
 from dircal.io import from_bytes, to_bytes
+from dircal.maps import CalibrationMap, MeanOfMaps, OneVsRest
+from dircal.selection import AutoCalibrator
+from dircal.shift import GroupedCalibrator
 from dircal.tables import check_option
 
 __all__ = ["from_torch", "to_torch"]
 
-_REMEDY = "Use dtype='float64': the module takes float32 as well, and computes in float64."
+_REMEDY = "Use dtype='input': the module takes and returns float32, and computes in float64."
 
 
 def to_torch(
     calibrator: Any,
     path: str | os.PathLike[str] | None = None,
     *,
-    dtype: Literal["float64", "float32"] = "float64",
+    dtype: Literal["input", "float64", "float32"] = "input",
 ) -> Any:
     """Make a PyTorch module of a fitted calibrator.
 
@@ -34,17 +39,19 @@ def to_torch(
     path : str or path, optional
         Where to write the module as a program that ``torch.export.load`` reads, without `dircal`;
         None writes nothing.
-    dtype : {"float64", "float32"}, default="float64"
-        Type of the parameters, and of what comes out. "float32" is refused where it would not be
-        exact enough, or not finite.
+    dtype : {"input", "float64", "float32"}, default="input"
+        Type of the result. "input" computes in float64 and returns the type of the scores, so that
+        a float32 network stays float32. "float64" and "float32" are also the type of the
+        parameters; "float32" is refused if it would not be exact enough, or not finite.
 
     Returns
     -------
     module : torch.nn.Module
         Takes a tensor of shape (n, n_features), of any float type, and returns probabilities of
-        shape (n, n_classes). ``module.logits`` stops before the softmax. ``module.steps`` are the
-        steps of the map, one module each; ``module.columns`` and ``module.classes`` are the labels
-        of what goes in and of what comes out.
+        shape (n, n_classes). ``module.logits`` stops before the softmax. ``module.steps`` is the
+        map as a `torch.fx.GraphModule` with the parameters of each step, such as
+        ``module.steps.affine.matrix``; ``print(module.steps.code)`` shows it as Python.
+        ``module.columns`` and ``module.classes`` are the labels of the input and of the result.
 
     See Also
     --------
@@ -58,13 +65,19 @@ def to_torch(
     and be trained with it; its parameters are those of the calibrator and no more, for example a
     single slope for `TemperatureScaling`.
 
-    "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "float32" to
-    1e-5 for probabilities of at least 1e-30 and logits of at most 50. The module does not check
-    its input. A logit of -inf masks its class, as in `predict_proba`; a row in which all are masked
-    becomes NaN.
+    "float64" agrees with `predict_proba` to 1e-12 times one plus the largest logit, "input" to the
+    rounding of the scores and of the result, "float32" to 1e-5 for probabilities of at least 1e-30
+    and logits of at most 50. With "input", scores in half precision are read as they are and the
+    result is rounded to half precision: probabilities below 6e-8 become zero in float16, and
+    bfloat16 keeps two or three digits. Converting the module itself, with ``module.float()`` or as
+    part of a network, changes the type that it computes in. The module does not check its input.
+    A logit of -inf masks its class, as in `predict_proba`; a row in which all are masked becomes
+    NaN.
 
-    The file holds the operations and the parameters, and as JSON, in the extra files
-    ``dircal.columns`` and ``dircal.classes``, the labels of what goes in and of what comes out.
+    `torch.export`, `torch.onnx`, `torch.compile` and `torch.jit.script` accept the module. The
+    file contains the operations and the parameters, and as JSON, in the extra files
+    ``dircal.columns`` and ``dircal.classes``, the labels of the input and of the result. Its input
+    has one type: float32 for "input".
 
     When not to use it: to store a map that `dircal` shall read again; `dircal.save` keeps more.
 
@@ -77,35 +90,36 @@ def to_torch(
     >>> q = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]])
     >>> calibrator = DirichletCalibrator(penalty="l2").fit(q, [0, 1, 0, 1])
     >>> module = to_torch(calibrator)
-    >>> [name for name, _ in module.steps.named_children()]
-    ['normalise', 'log_probability', 'affine', 'softmax']
-    >>> module.steps.affine.weight.shape
-    torch.Size([2, 2])
+    >>> [name for name, _ in module.named_parameters()]
+    ['steps.affine.matrix', 'steps.affine.intercepts']
     >>> with torch.no_grad():
     ...     proba = module(torch.tensor(q))
     >>> np.allclose(proba, calibrator.predict_proba(q))
     True
     """
-    check_option("dtype", dtype, ("float64", "float32"))
+    check_option("dtype", dtype, ("input", "float64", "float32"))
     fitted = check_fitted(calibrator)
     # Refuses what no program can compute alike, in the same words as the other exports.
     fitted.expression()
     torch = need("torch")
     from dircal.export._torch_module import CalibratorModule
 
-    module = CalibratorModule(fitted, to_bytes(holder_of(calibrator))).to(getattr(torch, dtype))
+    source = to_bytes(_holder_of(calibrator))
+    module = CalibratorModule(fitted, source, returns_input_type=dtype == "input")
     if dtype == "float32":
         single_expression(fitted, _REMEDY)
+        module = module.float()
     if path is not None:
-        write_whole(path, _program(torch, module, dtype))
+        scores_type = torch.float64 if dtype == "float64" else torch.float32
+        write_whole(path, _program(torch, module, scores_type))
     return module
 
 
-def _program(torch: Any, module: Any, dtype: str) -> bytes:
+def _program(torch: Any, module: Any, scores_type: Any) -> bytes:
     """The module as a program of its own, for any number of rows."""
     n_columns = len(module.columns)
     # Two rows: with one, torch takes the number for a constant.
-    rows = torch.full((2, n_columns), 1.0 / max(n_columns, 2), dtype=getattr(torch, dtype))
+    rows = torch.full((2, n_columns), 1.0 / max(n_columns, 2), dtype=scores_type)
     any_number = ({0: torch.export.Dim("n")},)
     program = torch.export.export(module, (rows,), dynamic_shapes=any_number)
     labels = {
@@ -171,5 +185,58 @@ def from_torch(module: Any) -> Any:
                 f"{parameter.detach().tolist()!r:.80}. Train with a smaller learning rate."
             )
     calibrator = from_bytes(module.source)
-    give_map(calibrator, module.steps.to_map())
+    chain = module.trained_map()
+    try:
+        assert chain.n_classes == len(module.classes)
+    except ValueError as error:
+        raise ValueError(
+            f"`module` has parameters that are not those of a map: {error}. Train with a smaller "
+            "learning rate."
+        ) from None
+    _give_map(calibrator, chain)
     return calibrator
+
+
+def _holder_of(calibrator: Any) -> Any:
+    """Return a calibrator with the same map to which `_give_map` can give another.
+
+    Parts of a map that a calibrator computes anew from its attributes, such as the priors of a
+    `PriorShift`, cannot be replaced there. A `GroupedCalibrator` without groups stores its map.
+    """
+    if isinstance(calibrator, AutoCalibrator):
+        return _holder_of(calibrator.calibrator_)
+    if _stores_map(calibrator):
+        return calibrator
+    return GroupedCalibrator(clone(calibrator)).without_groups(calibrator, calibrator.map_)
+
+
+def _stores_map(calibrator: Any) -> bool:
+    """Whether the map is stored as it is, here or in the calibrators that this one is made of."""
+    if isinstance(calibrator, AutoCalibrator):
+        return _stores_map(calibrator.calibrator_)
+    if hasattr(calibrator, "calibrators_"):
+        return all(map(_stores_map, calibrator.calibrators_))
+    return isinstance(calibrator, GroupedCalibrator) or not calibrator.fit_.members
+
+
+def _give_map(calibrator: Any, chain: CalibrationMap) -> None:
+    """Replace the map of a calibrator that `_holder_of` returned."""
+    calibrator.fit_ = replace(calibrator.fit_, map=chain)
+    if isinstance(calibrator, AutoCalibrator):
+        _give_map(calibrator.calibrator_, chain)
+    elif hasattr(calibrator, "calibrators_"):
+        members = calibrator.calibrators_
+        for member, part in zip(members, _parts(chain, len(members)), strict=True):
+            _give_map(member, part)
+
+
+def _parts(chain: CalibrationMap, n_members: int) -> list[CalibrationMap]:
+    """The maps that a calibrator made of ``n_members`` has put together."""
+    if n_members == 1:
+        return [chain]
+    *first, last = chain.steps
+    if isinstance(last, OneVsRest):
+        return list(last.members)
+    assert isinstance(last, MeanOfMaps)
+    # What all begin with was written once, before the mean.
+    return [replace(chain, steps=(*first, *each.steps)) for each in last.members]

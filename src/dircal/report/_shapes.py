@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -251,17 +251,12 @@ def coverage_chart(savings: SavingsSummary) -> CoverageChart:
     words = [format_percent(one, 0 if step >= 0.01 else 1) for one in levels]
     if savings.ask is not None:
         words = [format_number(round(one, 10)).rstrip("0").rstrip(".") or "0" for one in levels]
-    return CoverageChart(
-        frame.width,
-        frame.height,
-        frame.left,
-        frame.right,
-        frame.top,
-        frame.bottom,
-        tuple(drawn(one) for one in savings.curves),
-        tuple((y(one), word) for one, word in zip(levels, words, strict=True)),
-        tuple((x(share), format_percent(share, 0)) for share in (0.0, 0.5, 1.0)),
-        None if savings.ask is None else y(savings.ask),
+    return replace(
+        frame,
+        curves=tuple(drawn(one) for one in savings.curves),
+        ticks=tuple((y(one), word) for one, word in zip(levels, words, strict=True)),
+        shares=tuple((x(share), format_percent(share, 0)) for share in (0.0, 0.5, 1.0)),
+        ask=None if savings.ask is None else y(savings.ask),
     )
 
 

@@ -68,7 +68,8 @@ def test_onnx(run, fitted):
 
 def test_torch_needs_no_dircal_where_it_runs(run, fitted, monkeypatch):
     torch = pytest.importorskip("torch")
-    run("export", fitted, "--to", "torch", "-o", "map.pt2")
+    run("export", fitted, "--to", "torch", "-o", "single.pt2")
+    run("export", fitted, "--to", "torch", "--dtype", "float64", "-o", "map.pt2")
     expected = dircal.load(fitted).predict_proba(ROW)
     for name in [name for name in sys.modules if name.partition(".")[0] == "dircal"]:
         monkeypatch.setitem(sys.modules, name, None)  # to import it is an error
@@ -77,6 +78,9 @@ def test_torch_needs_no_dircal_where_it_runs(run, fitted, monkeypatch):
     found = module(torch.tensor(ROW, dtype=torch.float64)).tolist()
     assert_allclose(found, expected, rtol=1e-12)
     assert json.loads(files["dircal.classes"]) == ["ant", "bee", "cow"]
+    single = torch.export.load("single.pt2").module()(torch.tensor(ROW))
+    assert single.dtype == torch.float32
+    assert_allclose(single.detach(), expected, rtol=1e-6)
 
 
 def test_what_cannot_be_exported_says_why(run, write_csv, tmp_path):

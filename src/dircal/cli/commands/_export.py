@@ -26,9 +26,9 @@ _WITHOUT_PRECISION = ("python", "sql")
 )
 @click.option(
     "--dtype",
-    type=click.Choice(["mixed", "float64", "float32"]),
-    help="Precision. ONNX: mixed, which is float32 outside and float64 inside, unless given. "
-    "PyTorch and Keras: float64 or float32.",
+    type=click.Choice(["mixed", "input", "float64", "float32"]),
+    help="Precision. ONNX: mixed by default. PyTorch: input by default. Both take and return "
+    "float32 and compute in float64. Keras: float64 by default.",
 )
 @click.option(
     "--table",
