@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal import VectorScaling, scan
 from dircal.tables import TableLimits
-from dircal.tables._batches import frame_rows
+from dircal.tables._batches import FrameBatch
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -134,5 +134,5 @@ def test_a_file_that_changes_between_passes_is_reported(frame, tmp_path, in_part
     ids=["text", "dictionary", "chunks", "missing", "missing in a dictionary", "number", "numbers"],
 )
 def test_columns_of_arrow_become_those_of_numpy(column):
-    rows = frame_rows(pa.table({"y": column}), (), ("y",), "the table", "row {}".format)
+    rows = FrameBatch(pa.table({"y": column})).read((), ("y",))
     assert rows.others["y"].tolist() == column.to_pylist()

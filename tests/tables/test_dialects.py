@@ -122,7 +122,7 @@ def test_an_old_encoding(tmp_path):
     path.write_bytes(gzip.compress("y,naïve,b\nnaïve,0.5,0.5\nb,1,0\n".encode("cp1252")))
     rows = scan(path, label="y", encoding="cp1252").loaded
     assert rows.labels.tolist() == ["naïve", "b"]
-    assert rows.names == ["b", "naïve"]
+    assert rows.named_scores.names.tolist() == ["b", "naïve"]
 
 
 def test_text_in_another_encoding_is_named(tmp_path):

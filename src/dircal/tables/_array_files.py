@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from dircal._typing import LabelArray
 from dircal.tables._limits import LIMITS
+from dircal.tables._unchanged import unchanged
 
-__all__ = ["ArrayFile", "read_label_file"]
+__all__ = ["ArrayFile"]
 
 # Headers are a line of Python literals; a longer one is not a header.
 _HEADER_LENGTH = 10_000
@@ -94,6 +94,10 @@ class ArrayFile:
 
     def read(self, name: str) -> npt.NDArray[Any]:
         """Read an array; that of an NPY file is mapped."""
+        if name not in self._members:
+            raise ValueError(
+                f"{str(self.path)!r} has no array {name!r}; it has {_list(self._members)}."
+            )
         found = self._members[name]
         if found.error is not None:
             raise found.error
@@ -104,6 +108,25 @@ class ArrayFile:
         member = f"{name}.npy"
         with _named(self.path), zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
             return _read_array(file)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Read an array with an entry for each row, from this file or from an NPY file."""
+        if name in self._members or not name.endswith(".npy"):
+            return self.read(name)
+        path = Path(name)
+        with unchanged(path):
+            [member] = _members_of(path).values()
+            if member.error is not None:
+                raise member.error
+            _check_text_length(member)
+            with _named(path):
+                values = _load(path)
+        if len(values) != self.n_rows:
+            raise ValueError(
+                f"{name!r} has {len(values)} labels, but {str(self.path)!r} has {self.n_rows} "
+                "rows. Pass one label for each row."
+            )
+        return values
 
     def write(
         self, target: Path, scores: npt.NDArray[Any], added: str | None, comment: bytes
@@ -131,20 +154,6 @@ class ArrayFile:
                         continue
                     with old.open(info) as source:
                         shutil.copyfileobj(source, file)
-
-
-def read_label_file(path: Path) -> LabelArray:
-    """Read labels (n,) from an NPY file."""
-    [member] = _members_of(path).values()
-    if member.error is not None:
-        raise member.error
-    if len(member.shape) != 1:
-        raise ValueError(
-            f"{str(path)!r} must have one label for each row; got shape {member.shape}."
-        )
-    _check_text_length(member)
-    with _named(path):
-        return _load(path)
 
 
 def _is_archive(path: Path) -> bool:

@@ -11,14 +11,13 @@ from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import FITTING, Arguments
 from dircal.tables._dask_parts import DaskStore
-from dircal.tables._known_labels import LabelReader
 from dircal.tables._labelled_rows import LabelledRows
-from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
 from dircal.tables._local_parts import LocalStore
 from dircal.tables._order import check_labels_fit
 from dircal.tables._part_reader import PartReader
 from dircal.tables._partitioned_rows import PartitionedRows
-from dircal.tables._raw_rows import Agreement, PartSummary, agree
+from dircal.tables._raw_rows import agree
+from dircal.tables._reading import no_labels, warn_of_left_out
 from dircal.tables._row_sums import ROW_SUM_TOLERANCE
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
@@ -87,18 +86,17 @@ def check_score_table(
     rows = table.loaded
     if input_scale == "logit":
         warn_if_probabilities(rows.scores, table)
-    chosen = rows.classes.tolist() if classes is None else classes
     data = check_fit_arrays(
         rows.named_scores,
         rows.labels,
         rows.weight,
-        classes=chosen,
+        classes=table.found.classes.tolist() if classes is None else classes,
         input_scale=input_scale,
         arguments=table.arguments(arguments, rows.place),
         order_is_known=order_is_known,
         counts=counts,
     )
-    rows.warn_of_left_out()
+    warn_of_left_out(rows.n_left_out, rows.n_left_out + rows.n_rows)
     return data
 
 
@@ -132,58 +130,31 @@ def _check_parts(
     names, of_columns = table.score_columns
     if classes is None and of_columns is not None:
         classes = of_columns.tolist()
-    labels = table.label
-    if counts and labels is not None:
-        raise labels_without_counts(labels)
-    arguments = table.arguments(arguments, "row {}".format)
-    reader = PartReader(
-        tuple(names),
-        LabelReader(
-            tuple(soft_columns(table)[0]) if labels is None else labels,
-            table.skip_unlabelled,
-            table.columns.words,
-        ),
-        table.weight,
-        input_scale,
-        arguments,
-    )
-    store = _store(table, reader)
+    if counts and table.label is not None:
+        raise labels_without_counts(table.label)
+    arguments = table.arguments(arguments)
+    store = _store(table, PartReader(table.reader(names), input_scale, arguments))
     summaries = store.survey()
-    agreed = _agree(table, summaries, classes, arguments, counts=counts)
+    n_left_out = sum(each.n_left_out for each in summaries)
+    n_rows = sum(each.n_rows for each in summaries)
+    if n_rows == 0 and not any(each.error for each in summaries):
+        raise no_labels(table, n_left_out)
+    agreed = agree(summaries, classes, arguments, counts=counts)
+    warn_of_left_out(n_left_out, n_left_out + n_rows)
     data = PartitionedRows.of(store.parts(agreed, summaries), agreed)
     check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
     return data
 
 
-def _agree(
-    table: ScoreTable,
-    summaries: Sequence[PartSummary],
-    classes: Iterable[Any] | None,
-    arguments: Arguments,
-    *,
-    counts: bool,
-) -> Agreement:
-    n_left_out = sum(each.n_left_out for each in summaries)
-    n_rows = sum(each.n_rows for each in summaries)
-    if n_rows == 0 and not any(each.error for each in summaries):
-        raise no_labels(table) if n_left_out else no_rows(table)
-    agreed = agree(summaries, classes, arguments, counts=counts)
-    warn_of_left_out(n_left_out, n_left_out + n_rows)
-    return agreed
-
-
 def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
     """Where the parts are read and kept."""
-    delayed = None
-    batches: list[AbstractBatch] = list(table.batches)
+    batches: Sequence[AbstractBatch] = table.batches
+    frames = None
     if table.dask_frame is not None:
-        delayed = table.dask_frame[reader.columns].to_delayed()
-        batches = [
-            DelayedBatch(None if table.client is not None else part, i)
-            for i, part in enumerate(delayed)
-        ]
+        frames = table.dask_frame[reader.rows.columns].to_delayed()
+        batches = [DelayedBatch(one, i) for i, one in enumerate(frames)]
     if table.client is not None:
-        return DaskStore(table.client, batches, reader, delayed, table.on_rows)
+        return DaskStore(table.client, batches, reader, frames, table.on_rows)
     return LocalStore(batches, reader, table.limits, on_rows=table.on_rows)
 
 

@@ -26,7 +26,7 @@ from dircal._core.data.parts import (
     fold_bundle,
 )
 from dircal._threads import limited_blas
-from dircal.tables._batches import AbstractBatch
+from dircal.tables._batches import AbstractBatch, FrameBatch
 from dircal.tables._part_reader import CheckedPart, PartReader
 from dircal.tables._raw_rows import Agreement, PartSummary
 
@@ -70,9 +70,8 @@ class DaskStore:
         else:
             from dask.delayed import delayed
 
-            check = delayed(self.reader.check, pure=False)
-            pairs = zip(self.batches, self.delayed, strict=True)
-            asked = [check(*pair) for pair in pairs]
+            check = delayed(_check_frame, pure=False)
+            asked = [check(self.reader, i, frame) for i, frame in enumerate(self.delayed)]
             self._checked = self.client.compute(asked, retries=_RETRIES)
         summaries: list[PartSummary] = self.client.gather(
             self.client.map(attrgetter("summary"), self._checked, pure=False)
@@ -132,6 +131,10 @@ class _DaskParts(AbstractParts):
         if self._on_rows is not None:
             self._on_rows(self._n_rows)
         return add_up_tree(results)
+
+
+def _check_frame(reader: PartReader, number: int, frame: Any) -> CheckedPart:
+    return reader.check(FrameBatch(frame, f"partition {number}"))
 
 
 def _bundle(

@@ -5,7 +5,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.tables._columns import Arguments
@@ -40,6 +39,9 @@ def as_labels(y: ArrayLike, n_samples: int, arguments: Arguments) -> LabelArray:
             f"`{name}` must hold labels; got complex numbers such as {table.flat[0]}. "
             "Pass strings, integers or booleans. (Complex data not supported.)"
         )
+    # Here, since it takes long to load: columns that are not there are found before.
+    from sklearn.utils.validation import column_or_1d
+
     labels: LabelArray = column_or_1d(table, warn=True)
     if len(labels) != n_samples:
         raise ValueError(

@@ -147,7 +147,7 @@ def _with_old_rows(
     from dircal.tables import with_common_classes
 
     table, before = with_common_classes(table, replace(source, path=old).table)
-    return table, before.loaded.labels, before.loaded.scores_of(table.found.classes)
+    return table, before.loaded.labels, before.scores_of(table.found.classes)
 
 
 def _check_form(form: str | None, output: Path) -> str:
