@@ -41,6 +41,18 @@ class _Member:
     shape: tuple[int, ...] = ()
     error: ValueError | None = None
 
+    def check(self) -> None:
+        """Raise if it cannot be read, or if its strings are too long for labels."""
+        if self.error is not None:
+            raise self.error
+        characters = {"U": self.dtype.itemsize // 4, "S": self.dtype.itemsize}
+        length = characters.get(self.dtype.kind, 0)
+        if length > LIMITS.text_length:
+            raise ValueError(
+                f"{self.where} contains a label of {length:,} characters; at most "
+                f"{LIMITS.text_length:,} are read. Check which array has the labels."
+            )
+
 
 @dataclass(frozen=True)
 class ArrayFile:
@@ -99,12 +111,9 @@ class ArrayFile:
                 f"{str(self.path)!r} has no array {name!r}; it has {_list(self._members)}."
             )
         found = self._members[name]
-        if found.error is not None:
-            raise found.error
-        _check_text_length(found)
         if not _is_archive(self.path):
-            with _named(self.path):
-                return _load(self.path, mmap_mode="r")
+            return _read_file(self.path, found, mmap_mode="r")
+        found.check()
         member = f"{name}.npy"
         with _named(self.path), zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
             return _read_array(file)
@@ -112,15 +121,11 @@ class ArrayFile:
     def column(self, name: str) -> npt.NDArray[Any]:
         """Read an array with an entry for each row, from this file or from an NPY file."""
         if name in self._members or not name.endswith(".npy"):
-            return self.read(name)
-        path = Path(name)
-        with unchanged(path):
-            [member] = _members_of(path).values()
-            if member.error is not None:
-                raise member.error
-            _check_text_length(member)
-            with _named(path):
-                values = _load(path)
+            values = self.read(name)
+        else:
+            with unchanged(Path(name)):
+                [member] = _members_of(Path(name)).values()
+                values = _read_file(Path(name), member)
         if len(values) != self.n_rows:
             raise ValueError(
                 f"{name!r} has {len(values)} labels, but {str(self.path)!r} has {self.n_rows} "
@@ -258,8 +263,7 @@ def _find_scores(path: Path, members: dict[str, _Member], wanted: str | None) ->
     if wanted not in members:
         raise ValueError(f"{str(path)!r} has no array {wanted!r}; it has {_list(members)}.")
     found = members[wanted]
-    if found.error is not None:
-        raise found.error
+    found.check()
     if len(found.shape) != 2 or found.dtype.kind not in "fiub" or 0 in found.shape:
         raise ValueError(
             f"{str(path)!r}: the array of scores must be numbers with a row for each sample and a "
@@ -276,21 +280,14 @@ def _list(members: dict[str, _Member]) -> str:
     return ", ".join(shown) or "none"
 
 
-def _check_text_length(member: _Member) -> None:
-    """Raise if the strings of an array are too long for labels."""
-    length = member.dtype.itemsize // {"U": 4, "S": 1}.get(member.dtype.kind, member.dtype.itemsize)
-    if length > LIMITS.text_length:
-        raise ValueError(
-            f"{member.where} contains a label of {length:,} characters; at most "
-            f"{LIMITS.text_length:,} are read. Check which array has the labels."
-        )
-
-
-def _load(file: Any, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any]:
-    with warnings.catch_warnings():
+def _read_file(
+    path: Path, member: _Member, mmap_mode: Literal["r"] | None = None
+) -> npt.NDArray[Any]:
+    member.check()
+    with _named(path), warnings.catch_warnings():
         # Python 2 wrote integers in another way, which is fine.
         warnings.simplefilter("ignore")
-        array: npt.NDArray[Any] = np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     return array
 
 

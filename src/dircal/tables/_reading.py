@@ -250,12 +250,10 @@ def find_soft_columns(table: "ScoreTable") -> SoftColumns:
     name = name if isinstance(name, str) else name[0]
     [batch] = table.batches
     numbers = batch.read((), (), (name,)).others[name]
-    n_rows = batch.read((), ()).n_rows
-    if numbers.ndim != 2 or numbers.dtype.kind not in "fiub" or len(numbers) != n_rows:
+    if numbers.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise ValueError(
-            f"{columns.words.label_columns}: the array {name!r} must be numbers with a row for "
-            f"each of the {n_rows} rows and a column for each class; got {numbers.dtype} of shape "
-            f"{numbers.shape}."
+            f"{columns.words.label_columns}: the array {name!r} must be numbers with a column for "
+            f"each class; got {numbers.dtype} of shape {numbers.shape}."
         )
     classes = _soft_classes(table, None, numbers.shape[1])
     found = table.find(classes)
