@@ -40,14 +40,12 @@ def test_files_folders_patterns_and_datasets(folder, frame, in_parts):
 
 
 def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts):
-    from dircal._core.data import parts
     from dircal.tables import _local_parts
 
-    monkeypatch.setattr(parts, "_FEWEST_BYTES", 2**14)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr(_local_parts.os, "cpu_count", lambda: 8)
-        limits = TableLimits(memory_bytes=0, threads=n_threads)
+        limits = TableLimits(memory_bytes=0, threads=n_threads, min_bundle_bytes=2**14)
         table = replace(in_parts(folder, weight="w"), limits=limits)
         found.append(VectorScaling().fit(table).coef_)
     assert_array_equal(*found)

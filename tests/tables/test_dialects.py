@@ -5,6 +5,7 @@ import gzip
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dircal import IdentityCalibrator, TemperatureScaling, scan
@@ -157,3 +158,19 @@ def test_options_that_are_invalid(tmp_path, options, message):
     path.write_text("y,a,b\na,1,0\n")
     with pytest.raises(ValueError, match=message):
         scan(path, label="y", **options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("delimiter", ";"), ("decimal", ","), ("encoding", "cp1252")]
+)
+@pytest.mark.parametrize("kind", ["npy", "parquet", "frame"])
+def test_options_of_text_are_for_text(tmp_path, kind, option, value):
+    source = pd.DataFrame({"y": [0, 1], "0": [0.5, 0.5], "1": [0.5, 0.5]})
+    path = tmp_path / f"p.{kind}"
+    if kind == "npy":
+        np.save(path, source[["0", "1"]])
+    else:
+        source.to_parquet(path)
+    where = "`source`" if kind == "frame" else r"'.*p\.\w+'"
+    with pytest.raises(ValueError, match=rf"`{option}` is '{value}', but {where} is not a text"):
+        scan(source if kind == "frame" else path, **{option: value})

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dircal.tables._names import *  # noqa: F403
     from dircal.tables._numbers import *  # noqa: F403
     from dircal.tables._order import *  # noqa: F403
-    from dircal.tables._partitioned_rows import *  # noqa: F403
     from dircal.tables._pass_progress import *  # noqa: F403
     from dircal.tables._raw_rows import *  # noqa: F403
     from dircal.tables._reading import *  # noqa: F403
@@ -39,7 +38,7 @@ else:
     _MODULES = (
         *("_limits", "_text", "_column_choice", "_score_table", "_names", "_numbers", "_unchanged"),
         *("_conversion", "_columns", "_label_types", "_labels", "_arguments", "_arrays", "_checks"),
-        *("_labelled_rows", "_partitioned_rows", "_raw_rows", "_row_sums", "_two_classes"),
+        *("_labelled_rows", "_raw_rows", "_row_sums", "_two_classes"),
         *("_soft_labels", "_order", "_reading", "_keys", "_pass_progress", "_calibrated"),
     )
 

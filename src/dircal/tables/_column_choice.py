@@ -24,32 +24,22 @@ __all__ = ["PYTHON", "ClassColumns", "TableColumns", "Wording", "list_names"]
 class Wording:
     """What the user calls the arguments that choose rows and columns."""
 
-    scores: str
-    label: str
-    label_columns: str
-    classes: str
-    weight: str
-    group: str
-    skip: str
-    scale: str
-    names: str
-    pattern: str
-    delimiter: str
+    scores: str = "`scores`"
+    label: str = "`label`"
+    label_columns: str = "`label_columns`"
+    classes: str = "`classes`"
+    weight: str = "`weight`"
+    group: str = "`group`"
+    skip: str = "`skip_unlabelled=True`"
+    scale: str = "`input_scale='logit'`"
+    names: str = "scores=['a', 'b'] with `classes` in their order"
+    pattern: str = "scores='prob_*'"
+    delimiter: str = "`delimiter`"
+    decimal: str = "`decimal`"
+    encoding: str = "`encoding`"
 
 
-PYTHON = Wording(
-    scores="`scores`",
-    label="`label`",
-    label_columns="`label_columns`",
-    classes="`classes`",
-    weight="`weight`",
-    group="`group`",
-    skip="`skip_unlabelled=True`",
-    scale="`input_scale='logit'`",
-    names="scores=['a', 'b'] with `classes` in their order",
-    pattern="scores='prob_*'",
-    delimiter="`delimiter`",
-)
+PYTHON = Wording()
 
 
 @dataclass(frozen=True)

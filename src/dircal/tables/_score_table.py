@@ -176,7 +176,7 @@ class ScoreTable:
             self.skip_unlabelled,
             self.soft,
             self.weight,
-            self.group,
+            self.group if self.is_in_memory else None,
             has_text and self.observed.dtype.kind in "iu",
             self.annotators_share,
         )
@@ -336,10 +336,11 @@ def scan(
         "skip_unlabelled": skip_unlabelled,
         "client": client,
     }
+    dialect = TextFile(Path(), delimiter, decimal, encoding)
     if isinstance(source, str | Path):
         array = scores if isinstance(scores, str) else None
-        dialect = TextFile(Path(), delimiter, decimal, encoding)
         return scan_files(Path(source), dialect, array=array, options=options)
+    dialect.reject("`source`", vars(PYTHON))
     if nw.dependencies.is_dask_dataframe(source):
         options["client"] = default_client() if client is None else client
         return _table("the table", source.columns, (), options | {"dask_frame": source})
@@ -380,6 +381,8 @@ def scan_files(
     """
     files = files_of(path)
     kind, where = file_kind(files[0]), repr(str(path))
+    if kind in (".parquet", ".npy", ".npz"):
+        dialect.reject(where, vars(words))
     if kind == ".parquet":
         groups, names = row_groups(files)
         return _table(where, names, tuple(groups), options, files, words=words)

@@ -8,19 +8,20 @@ from hypothesis import strategies as st
 from dircal._core.data.parts import FAN_IN, add_up, add_up_tree, bundle_by_bytes
 
 MEGABYTE = 2**20
+LIMITS = 8 * MEGABYTE, 256 * MEGABYTE
 
 
 @given(sizes=st.lists(st.integers(0, 600 * MEGABYTE), min_size=1, max_size=200))
 def test_bundles_are_all_parts_in_their_order(sizes):
-    bundles = bundle_by_bytes(sizes)
+    bundles = bundle_by_bytes(sizes, *LIMITS)
     assert [i for bundle in bundles for i in bundle] == list(range(len(sizes)))
     assert all(len(bundle) > 0 for bundle in bundles)
 
 
 def test_small_parts_share_a_bundle_and_large_ones_do_not():
-    assert bundle_by_bytes([MEGABYTE] * 16) == [range(8), range(8, 16)]
-    assert len(bundle_by_bytes([300 * MEGABYTE] * 500)) == 500
-    assert len(bundle_by_bytes([MEGABYTE] * 100_000)) == pytest.approx(390, abs=2)
+    assert bundle_by_bytes([MEGABYTE] * 16, *LIMITS) == [range(8), range(8, 16)]
+    assert len(bundle_by_bytes([300 * MEGABYTE] * 500, *LIMITS)) == 500
+    assert len(bundle_by_bytes([MEGABYTE] * 100_000, *LIMITS)) == pytest.approx(390, abs=2)
 
 
 def test_sums_go_along_a_tree_of_neighbours():
