@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dircal.tables._columns import *  # noqa: F403
     from dircal.tables._conversion import *  # noqa: F403
     from dircal.tables._keys import *  # noqa: F403
-    from dircal.tables._label_types import *  # noqa: F403
     from dircal.tables._labelled_rows import *  # noqa: F403
     from dircal.tables._labels import *  # noqa: F403
     from dircal.tables._limits import *  # noqa: F403
@@ -26,20 +25,19 @@ if TYPE_CHECKING:
     from dircal.tables._pass_progress import *  # noqa: F403
     from dircal.tables._raw_rows import *  # noqa: F403
     from dircal.tables._reading import *  # noqa: F403
-    from dircal.tables._row_sums import *  # noqa: F403
     from dircal.tables._score_table import *  # noqa: F403
     from dircal.tables._soft_labels import *  # noqa: F403
     from dircal.tables._text import *  # noqa: F403
-    from dircal.tables._two_classes import *  # noqa: F403
     from dircal.tables._unchanged import *  # noqa: F403
+    from dircal.tables._values import *  # noqa: F403
 
 else:
     # Modules that need NumPy alone come first.
     _MODULES = (
         *("_limits", "_text", "_column_choice", "_score_table", "_names", "_numbers", "_unchanged"),
-        *("_conversion", "_columns", "_label_types", "_labels", "_arguments", "_arrays", "_checks"),
-        *("_labelled_rows", "_raw_rows", "_row_sums", "_two_classes"),
-        *("_soft_labels", "_order", "_reading", "_keys", "_pass_progress", "_calibrated"),
+        *("_conversion", "_columns", "_labels", "_arguments", "_values", "_arrays", "_checks"),
+        *("_labelled_rows", "_soft_labels", "_raw_rows", "_order", "_reading", "_keys"),
+        *("_pass_progress", "_calibrated"),
     )
 
     def __getattr__(name):

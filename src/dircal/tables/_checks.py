@@ -1,6 +1,7 @@
 """Check rows with labels, whether they are arrays or a table."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
@@ -14,12 +15,11 @@ from dircal.tables._dask_parts import DaskParts
 from dircal.tables._labelled_rows import LabelledRows, PartitionedRows
 from dircal.tables._local_parts import LocalParts
 from dircal.tables._order import check_labels_fit
-from dircal.tables._part_reader import PartReader
 from dircal.tables._raw_rows import agree
-from dircal.tables._reading import no_labels, warn_of_left_out
-from dircal.tables._row_sums import ROW_SUM_TOLERANCE
+from dircal.tables._reading import PartReader, no_labels, warn_of_left_out
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
+from dircal.tables._values import ROW_SUM_TOLERANCE
 
 __all__ = ["check_fit"]
 
@@ -65,7 +65,7 @@ def check_fit(
     options["arguments"] = X.arguments(arguments, rows.place)
     data = check_fit_arrays(rows.named_scores, rows.labels, rows.weight, **options)
     warn_of_left_out(rows.n_left_out, rows.n_left_out + rows.n_rows)
-    return data
+    return replace(data, limits=X.limits)
 
 
 def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:

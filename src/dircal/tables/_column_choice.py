@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._suggestions import did_you_mean
 from dircal._typing import LabelArray
-from dircal.tables._label_types import as_label_array, show
+from dircal.tables._labels import as_label_array, show
 from dircal.tables._names import (
     find_columns,
     label_text,

@@ -27,8 +27,8 @@ from dircal._core.data.parts import (
 from dircal._threads import limited_blas
 from dircal.tables._batches import AbstractBatch, FrameBatch
 from dircal.tables._limits import TableLimits
-from dircal.tables._part_reader import CheckedPart, PartReader
 from dircal.tables._raw_rows import Agreement, PartSummary
+from dircal.tables._reading import CheckedPart, PartReader
 
 __all__ = ["DaskParts"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.exceptions import UnknownGroupWarning, warn
 from dircal.tables._conversion import reject_masked
-from dircal.tables._label_types import as_label_array, as_plain
+from dircal.tables._labels import as_label_array, as_plain
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._values import eager_frame
 

@@ -15,7 +15,7 @@ from dircal._core.data.parts import AbstractParts, Part, PartSource, PartView
 from dircal._core.data.simplex import rest_of_logits, rest_of_proba
 from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._limits import LIMITS
+from dircal.tables._limits import LIMITS, TableLimits
 
 __all__ = ["BOTH", "ArrayRows", "LabelledRows", "PartitionedRows"]
 
@@ -46,6 +46,7 @@ class ArrayRows:
     n_features: int
     picked: IntArray | None = None
     targets: FloatArray | None = None
+    limits: TableLimits = LIMITS
     is_in_memory: ClassVar[bool] = True
     """Whether the rows are one array, and not parts that are read in every pass."""
 
@@ -131,24 +132,20 @@ class ArrayRows:
         replaced by what can be computed with.
         """
         n_samples, n_classes = self.shape
-        at_once = max(1, LIMITS.pair_cells // (2 * n_samples))
+        at_once = max(1, self.limits.pair_cells // (2 * n_samples))
         for first in range(0, n_classes, at_once):
-            chosen = slice(first, min(first + at_once, n_classes))
-            pairs = np.empty((chosen.stop - first, 2, n_samples))
-            for part in row_slices(self.shape):
-                block = self._columns(part, read)
-                pairs[:, 1, part] = block[chosen]
-                pairs[:, 0, part] = rest_of(scale, block)[chosen]
-            for i, pair in enumerate(pairs):
-                yield self.as_two_classes(pair.T, first + i)
+            yield from self.pairs(read, scale, range(first, min(first + at_once, n_classes)))
 
-    def one_against_rest(self, read: Reader, scale: InputScale, chosen: int) -> "ArrayRows":
-        """The same rows as a problem of two classes: the rest, and the ``chosen`` one."""
-        pair = np.empty((2, self.shape[0]))
+    def pairs(self, read: Reader, scale: InputScale, chosen: range) -> "Iterator[ArrayRows]":
+        """Yield the problem of two classes for each of the ``chosen`` classes."""
+        pairs = np.empty((len(chosen), 2, self.shape[0]))
+        some = slice(chosen.start, chosen.stop)
         for part in row_slices(self.shape):
             block = self._columns(part, read)
-            pair[:, part] = rest_of(scale, block)[chosen], block[chosen]
-        return self.as_two_classes(pair.T, chosen)
+            pairs[:, 1, part] = block[some]
+            pairs[:, 0, part] = rest_of(scale, block)[some]
+        for number, pair in zip(chosen, pairs, strict=True):
+            yield self.as_two_classes(pair.T, number)
 
     def _columns(self, part: slice, read: Reader) -> FloatArray:
         """Columns (k, m) of some rows; of weight zero, whatever can be read."""
@@ -387,7 +384,7 @@ def _of_rows(function: Callable[[ArrayRows], _T], part: Part) -> _T:
 
 
 def _one_against_rest(read: Reader, scale: InputScale, chosen: int, rows: ArrayRows) -> ArrayRows:
-    return rows.one_against_rest(read, scale, chosen)
+    return next(rows.pairs(read, scale, range(chosen, chosen + 1)))
 
 
 def _weight_of(part: Part) -> float:

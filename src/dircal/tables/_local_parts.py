@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 from dircal._core.data.parts import AbstractParts, Part, add_up, add_up_tree, bundle_by_bytes
 from dircal.tables._batches import AbstractBatch
 from dircal.tables._limits import TableLimits
-from dircal.tables._part_reader import CheckedPart, PartReader
 from dircal.tables._raw_rows import Agreement, PartSummary
+from dircal.tables._reading import CheckedPart, PartReader
 
 __all__ = ["LocalParts"]
 

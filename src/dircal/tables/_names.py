@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.tables._label_types import show
+from dircal.tables._labels import show
 
 __all__ = [
     "as_classes",

@@ -23,7 +23,7 @@ from dircal.tables._batches import (
 )
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
-from dircal.tables._label_types import show
+from dircal.tables._labels import show
 from dircal.tables._limits import LIMITS, TableLimits
 from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
@@ -91,30 +91,17 @@ class ScoreTable:
     annotators_share: bool = False
 
     def __post_init__(self) -> None:
-        words = self.columns.words
-        for name, argument in (
-            (self.label, words.label),
-            (self.weight, words.weight),
-            (self.group, words.group),
-        ):
+        """Raise if a column is not there, or is named for two purposes."""
+        words, columns = self.columns.words, self.columns
+        lists = (self.scores, words.scores), (self.label_columns, words.label_columns)
+        single = (self.label, words.label), (self.weight, words.weight), (self.group, words.group)
+        for name, argument in single:
             if name is not None and not self.is_label_file(name):
-                self.columns.position(name, argument)
-        if self.columns.by_nature is None:
-            self.columns.check_names(self.scores, words.scores)
-            self.columns.check_names(self.label_columns, words.label_columns)
-        self._check_roles()
-
-    def _check_roles(self) -> None:
-        """Raise if a column is named for two purposes."""
-        words = self.columns.words
+                columns.position(name, argument)
+        for names, argument in lists if columns.by_nature is None else ():
+            columns.check_names(names, argument)
         roles: dict[str, str] = {}
-        for names, argument in (
-            (self.label, words.label),
-            (self.weight, words.weight),
-            (self.group, words.group),
-            (self.scores, words.scores),
-            (self.label_columns, words.label_columns),
-        ):
+        for names, argument in (*single, *lists):
             for name in [names] if isinstance(names, str) else names or ():
                 if roles.setdefault(name, argument) != argument:
                     raise ValueError(

@@ -168,22 +168,15 @@ class TextFile:
 
     def write(self, file: IO[bytes], columns: Sequence[Any]) -> None:
         """Write rows to a target: columns of text or numbers, as arrays of pyarrow."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         delimiter = self.header[0]
         cells = [_quoted(self._as_text(column), delimiter) for column in columns]
         lines = pc.binary_join_element_wise(*cells, delimiter)
-        # Strings lie one after another in memory: with line ends they are the file.
-        text = pc.binary_join_element_wise(lines, "", "\n")
-        for chunk in text.chunks if hasattr(text, "chunks") else [text]:
-            content = chunk.buffers()[2]
-            if content is None:
-                continue
-            offsets = np.frombuffer(
-                chunk.buffers()[1], np.int64 if "large" in str(chunk.type) else np.int32
-            )
-            piece = memoryview(content)[offsets[chunk.offset] : offsets[chunk.offset + len(chunk)]]
-            file.write(piece)
+        [text] = pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "\n")
+        file.write(text.as_buffer())
+        file.write(b"\n")
 
     def write_header(self, file: IO[bytes], names: Sequence[str]) -> None:
         """Write the names of columns to a target, after the byte-order mark of the old file."""
