@@ -109,6 +109,17 @@ def test_results_of_folds_are_small(lazy, client, monkeypatch):
     assert looks[-1] < 8 * n_parameters**2 + 4096
 
 
+def test_workers_read_text_like_this_process(frame, client, tmp_path):
+    numbered = frame.rename(columns=dict(zip(NAMES, "0123", strict=True)))
+    path = tmp_path / "p.csv"
+    numbered.assign(y=frame["y"].map(NAMES.index)).to_csv(path, index=False)
+    there, here = (
+        VectorScaling().fit(scan(path, label="y", weight="w", client=one)) for one in (client, None)
+    )
+    assert there.classes_.tolist() == here.classes_.tolist() == [0, 1, 2, 3]
+    assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-8)
+
+
 def test_workers_that_are_lost_change_no_digit(frame, tmp_path):
     frame.to_parquet(tmp_path / "frame.parquet")
     program = Path(__file__).with_name("lost_workers.py")

@@ -158,6 +158,10 @@ class TextBatch(AbstractBatch):
     def _rows(self) -> TextRows:
         return self.file.read()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process reads the file itself.
+        return TextBatch, (self.file,)
+
 
 @dataclass(frozen=True)
 class ArrayBatch(AbstractBatch):
