@@ -23,12 +23,6 @@ __all__ = ["ArrayFile"]
 
 # Headers are a line of Python literals; a longer one is not a header.
 _HEADER_LENGTH = 10_000
-_READERS = {
-    (1, 0): npy.read_array_header_1_0,
-    (2, 0): npy.read_array_header_2_0,
-    # As the second, but in UTF-8, which matters for the names of fields only.
-    (3, 0): npy.read_array_header_2_0,
-}
 _IS_ENCRYPTED = 0x1
 
 
@@ -116,7 +110,8 @@ class ArrayFile:
         found.check()
         member = f"{name}.npy"
         with _named(self.path), zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
-            return _read_array(file)
+            array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
+        return array
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Read an array with an entry for each row, from this file or from an NPY file."""
@@ -168,7 +163,7 @@ def _is_archive(path: Path) -> bool:
 def _members_of(path: Path) -> dict[str, _Member]:
     """The arrays of a file by name, from their headers alone."""
     if not _is_archive(path):
-        with path.open("rb") as file:
+        with _named(path), path.open("rb") as file:
             return {"scores": _member(file, repr(str(path)), path.stat().st_size)}
     with _named(path), zipfile.ZipFile(path) as archive:
         _check_archive(path, archive)
@@ -207,13 +202,12 @@ def _archived(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _M
 def _member(file: IO[bytes], where: str, size: int) -> _Member:
     """The array whose header a file of ``size`` bytes begins with."""
     try:
-        with warnings.catch_warnings():
-            # Python 2 wrote integers in another way, which is fine.
-            warnings.simplefilter("ignore")
-            version = npy.read_magic(file)
-            if version not in _READERS:
-                raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-            shape, _, dtype = _READERS[version](file, _HEADER_LENGTH)
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        # The third is the second in UTF-8, which matters for the names of fields only.
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(file, _HEADER_LENGTH)
         reason = _reject(where, shape, dtype, size - file.tell())
     except OSError as error:
         if error.errno is not None:
@@ -284,17 +278,8 @@ def _read_file(
     path: Path, member: _Member, mmap_mode: Literal["r"] | None = None
 ) -> npt.NDArray[Any]:
     member.check()
-    with _named(path), warnings.catch_warnings():
-        # Python 2 wrote integers in another way, which is fine.
-        warnings.simplefilter("ignore")
+    with _named(path):
         array: npt.NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
-    return array
-
-
-def _read_array(file: Any) -> npt.NDArray[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
     return array
 
 
@@ -309,7 +294,10 @@ def _like(info: zipfile.ZipInfo, name: str) -> zipfile.ZipInfo:
 def _named(path: Path) -> Iterator[None]:
     """Turn the many errors of damaged files into a ValueError that names the file."""
     try:
-        yield
+        with warnings.catch_warnings():
+            # Python 2 wrote integers in another way, which is fine.
+            warnings.simplefilter("ignore")
+            yield
     except MemoryError:
         raise
     except Exception as error:
