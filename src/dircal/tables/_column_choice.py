@@ -17,7 +17,7 @@ from dircal.tables._names import (
     match_names,
 )
 
-__all__ = ["PYTHON", "ClassColumns", "TableColumns", "Wording", "list_names"]
+__all__ = ["PYTHON", "ClassColumns", "TableColumns", "Wording"]
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,12 @@ __all__ = [
     "as_labels",
     "as_plain",
     "check_classes",
-    "check_label_types",
     "class_indices",
     "is_missing",
     "observed_classes",
     "plain_labels_advice",
     "reject_swapped_arguments",
     "show",
-    "type_name",
 ]
 
 # Types of Python, and the classes whose objects are plain values of them. Durations of NumPy are
