@@ -35,7 +35,11 @@ The limits of tables are an attribute of each table:
 
 def rows_of(cls: type) -> list[tuple[str, str, str]]:
     """Name, value and remark of each field."""
-    described = {one.name: " ".join(one.desc) for one in ClassDoc(cls)["Parameters"]}
+    described = {
+        name: " ".join(one.desc)
+        for one in ClassDoc(cls)["Parameters"]
+        for name in one.name.split(", ")
+    }
     rows, comment = [], []
     for line in inspect.getsource(cls).splitlines():
         if note := re.fullmatch(r"    # (.*)", line):

@@ -288,6 +288,13 @@ def test_characters_that_files_cannot_hold(run, write_csv, tmp_path):
     assert "cannot be written as text in ASCII" in run(*call, code=2).stderr
 
 
+def test_options_of_text_are_for_text(run, tmp_path):
+    np.save(tmp_path / "p.npy", np.full((4, 2), 0.5))
+    np.save(tmp_path / "y.npy", [0, 1, 0, 1])
+    told = run("fit", "p.npy", "--label", "y.npy", "--decimal", ",", "-o", "m.json", code=2).stderr
+    assert told == "Error: --decimal is ',', but 'p.npy' is not a text file. Leave it out.\n"
+
+
 def test_labels_beside_are_for_arrays_only(run, write_csv):
     write_csv()
     np.save("y.npy", np.array([0, 1, 1]))

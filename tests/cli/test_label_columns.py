@@ -138,10 +138,10 @@ def test_mistakes(options, message, rows, run, tmp_path):
 
 def test_arrays_that_are_no_soft_labels(rows, run, tmp_path):
     told = run("fit", "p.npz", "--columns", "scores", "--label-columns", "votes", "-o", "m", code=2)
-    assert "has no array 'votes'; it has 'scores', 'counts'" in told.stderr
+    assert "has no array 'votes'; it has 'scores' (200, 3), 'counts' (200, 3)" in told.stderr
     np.save(tmp_path / "short.npy", np.ones((3, 3)))
     told = run("fit", "p.npy", "--label-columns", "short.npy", "-o", "m", code=2)
-    assert "a row for each of the 200 rows" in told.stderr
+    assert "'short.npy' has 3 labels, but 'p.npy' has 200 rows. Pass one" in told.stderr
 
 
 def test_many_files_may_have_soft_labels(rows, run, tmp_path):

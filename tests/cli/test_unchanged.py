@@ -88,15 +88,15 @@ def test_apply_to_numbers_that_change(run, fitted, animals, in_the_middle, kind)
 
 def test_fit_on_a_file_that_changes(run, write_csv, monkeypatch):
     write_csv()
-    from dircal.tables import _loaded
+    from dircal.tables import RowReader
 
-    labels = _loaded._labels_of
+    read = RowReader.read
 
     def and_change(*arguments):
-        found = labels(*arguments)
+        found = read(*arguments)
         CHANGES["grown"](Path("p.csv"))
         return found
 
-    monkeypatch.setattr(_loaded, "_labels_of", and_change)
+    monkeypatch.setattr(RowReader, "read", and_change)
     told = run("fit", "p.csv", "--label", "y", "-o", "map.json", code=2).stderr
     assert "'p.csv' changed while it was read" in told

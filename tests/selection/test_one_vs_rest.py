@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,12 @@ from dircal import (
     TemperatureScaling,
     load,
     save,
+    scan,
 )
 from dircal._core.data import simplex
 from dircal.exceptions import ConvergenceWarning, RowSumWarning
 from dircal.maps import CalibrationMap, Columns, Complement, Lookup, OneVsRest
-from dircal.tables import TableLimits, _labelled_rows
+from dircal.tables import TableLimits
 
 INNER = {
     "beta": BetaCalibrator(),
@@ -116,12 +118,12 @@ def test_blocks_of_classes_and_of_rows_change_nothing(
     problem = make_problem(2, n=700, k=5)
     plain = OneVsRestCalibrator(inner).fit(problem.proba, problem.y).predict_proba(problem.proba)
     np.save(tmp_path / "X.npy", problem.proba)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.save(tmp_path / "y.npy", problem.y)
     two_classes = TableLimits(pair_cells=2 * 2 * 700)
-    monkeypatch.setattr(_labelled_rows, "LIMITS", two_classes)
+    mapped = replace(scan(tmp_path / "X.npy", label=str(tmp_path / "y.npy")), limits=two_classes)
     use_limits("DataLimits", min_chunk_rows=100, chunk_elements=1)
-    pieces = OneVsRestCalibrator(inner).fit(mapped, problem.y)
-    assert_allclose(pieces.predict_proba(mapped), plain, atol=1e-8)
+    pieces = OneVsRestCalibrator(inner).fit(mapped)
+    assert_allclose(pieces.predict_proba(problem.proba), plain, atol=1e-8)
 
 
 def test_exact_ties_survive():

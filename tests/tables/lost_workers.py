@@ -20,8 +20,8 @@ import pandas as pd
 from distributed import Client, LocalCluster
 
 from dircal import VectorScaling, scan
-from dircal._core.data.limits import DATA_LIMITS
-from dircal.tables import _dask_parts
+from dircal.tables import TableLimits
+from dircal.tables._dask_parts import DaskParts
 
 CASES = [(1, "fold"), (2, "fold"), (1, "between")]
 # A cluster gives up a worker that has not restarted after 15 seconds, which a busy machine exceeds.
@@ -48,9 +48,17 @@ class Slowly:
         return self.function(part)
 
 
+def fit(client, frame):
+    """Fit in bundles of 64 kB, of which a small table makes many."""
+    limits = TableLimits(min_bundle_bytes=2**16)
+    return VectorScaling().fit(
+        replace(scan(frame, label="y", weight="w", client=client), limits=limits)
+    )
+
+
 def disturbed_fit(client, frame, n_workers, when):
     """Fit with workers killed at the sixth fold; return the fit and the number of folds."""
-    folds, fold = [], _dask_parts._DaskParts.fold
+    folds, fold = [], DaskParts.fold
 
     def disturbed(self, function):
         folds.append(function)
@@ -60,17 +68,15 @@ def disturbed_fit(client, frame, n_workers, when):
             threading.Timer(0.02, kill, (client, n_workers)).start()
         return fold(self, Slowly(function) if len(folds) == 6 else function)
 
-    _dask_parts._DaskParts.fold = disturbed
+    DaskParts.fold = disturbed
     try:
-        fitted = VectorScaling().fit(scan(frame, label="y", weight="w", client=client))
+        fitted = fit(client, frame)
     finally:
-        _dask_parts._DaskParts.fold = fold
+        DaskParts.fold = fold
     return fitted, len(folds)
 
 
 def main(path):
-    # Bundles of 64 kB, so that a small table makes many.
-    DATA_LIMITS.set(replace(DATA_LIMITS.get(), min_bundle_bytes=2**16))
     lazy = dd.from_pandas(pd.read_parquet(path), npartitions=7, sort=False)
     with (
         dask.config.set(PATIENCE),
@@ -79,7 +85,7 @@ def main(path):
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        whole = VectorScaling().fit(scan(lazy, label="y", weight="w", client=client))
+        whole = fit(client, lazy)
         for n_workers, when in CASES:
             client.wait_for_workers(2, timeout=600)
             fitted, n_folds = disturbed_fit(client, lazy, n_workers, when)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dircal import VectorScaling, scan
 from dircal.tables import TableLimits
-from dircal.tables._batches import frame_rows
+from dircal.tables._batches import FrameBatch
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -39,14 +39,13 @@ def test_files_folders_patterns_and_datasets(folder, frame, in_parts):
             assert_allclose(fitted.coef_, whole.coef_, rtol=0, atol=1e-6)
 
 
-def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts, use_limits):
+def test_any_number_of_threads_gives_the_same_digits(folder, monkeypatch, in_parts):
     from dircal.tables import _local_parts
 
-    use_limits("DataLimits", min_bundle_bytes=2**14)
     found = []
     for n_threads in (1, 3):
         monkeypatch.setattr(_local_parts.os, "cpu_count", lambda: 8)
-        limits = TableLimits(memory_bytes=0, threads=n_threads)
+        limits = TableLimits(memory_bytes=0, threads=n_threads, min_bundle_bytes=2**14)
         table = replace(in_parts(folder, weight="w"), limits=limits)
         found.append(VectorScaling().fit(table).coef_)
     assert_array_equal(*found)
@@ -133,5 +132,5 @@ def test_a_file_that_changes_between_passes_is_reported(frame, tmp_path, in_part
     ids=["text", "dictionary", "chunks", "missing", "missing in a dictionary", "number", "numbers"],
 )
 def test_columns_of_arrow_become_those_of_numpy(column):
-    rows = frame_rows(pa.table({"y": column}), (), ("y",), "the table", "row {}".format)
+    rows = FrameBatch(pa.table({"y": column})).read((), ("y",))
     assert rows.others["y"].tolist() == column.to_pylist()

@@ -26,7 +26,7 @@ from dircal import (
     evaluate,
     scan,
 )
-from dircal.tables import _dask_parts
+from dircal.tables import TableLimits, _dask_parts
 
 NAMES = ["ant", "bee", "cat", "dog"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -41,13 +41,10 @@ CALIBRATORS = {
 }
 
 
-@pytest.fixture(scope="module")
-def small_bundles(limits):
-    """Bundles of 64 kB, so that a small table makes many."""
-    of_data = limits["DataLimits"]
-    token = of_data.set(replace(of_data.get(), min_bundle_bytes=2**16))
-    yield
-    of_data.reset(token)
+def in_bundles(source, **options):
+    """Describe a table in parts, in bundles of 64 kB, of which a small table makes many."""
+    limits = TableLimits(memory_bytes=0, min_bundle_bytes=2**16)
+    return replace(scan(source, label="y", **options), limits=limits)
 
 
 @pytest.fixture(scope="module")
@@ -64,27 +61,25 @@ def test_a_cluster_gives_the_map_that_arrays_give(calibrator, frame, lazy, clien
     assert pickle.loads(pickle.dumps(fitted)).predict_proba(scores).shape == (len(frame), 4)
 
 
-def test_a_cluster_and_this_process_agree_to_the_last_digit(
-    frame, cut, client, small_bundles, tmp_path, in_parts
-):
+def test_a_cluster_and_this_process_agree_to_the_last_digit(frame, cut, client, tmp_path):
     table = frame.drop(columns="w")
     many = dd.from_pandas(table, npartitions=64, sort=False)
     for i, part in enumerate(cut(table, 64)):
         part.to_parquet(tmp_path / f"{i:02}.parquet", index=False)
     here = [many.get_partition(i).compute(scheduler="synchronous") for i in range(64)]
     calibrator = DirichletCalibrator()
-    on_cluster = clone(calibrator).fit(in_parts(many, client=client))
-    from_frames = clone(calibrator).fit(in_parts(here))
-    without_client = clone(calibrator).fit(in_parts(many))
+    on_cluster = clone(calibrator).fit(in_bundles(many, client=client))
+    from_frames = clone(calibrator).fit(in_bundles(here))
+    without_client = clone(calibrator).fit(in_bundles(many))
     assert_array_equal(on_cluster.coef_, from_frames.coef_)
     assert_array_equal(on_cluster.coef_, without_client.coef_)
-    files = clone(calibrator).fit(in_parts(tmp_path, client=client))
-    assert_array_equal(files.coef_, clone(calibrator).fit(in_parts(tmp_path)).coef_)
+    files = clone(calibrator).fit(in_bundles(tmp_path, client=client))
+    assert_array_equal(files.coef_, clone(calibrator).fit(in_bundles(tmp_path)).coef_)
     assert_allclose(files.coef_, on_cluster.coef_, rtol=0, atol=1e-10)
 
 
-def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles, in_parts):
-    both = VectorScaling().fit(in_parts(lazy, weight="w", client=client))
+def test_one_worker_and_two_agree_to_the_last_digit(lazy, client):
+    both = VectorScaling().fit(in_bundles(lazy, weight="w", client=client))
     with Client(
         n_workers=1,
         threads_per_worker=1,
@@ -92,12 +87,12 @@ def test_one_worker_and_two_agree_to_the_last_digit(lazy, client, small_bundles,
         dashboard_address=":0",
         set_as_default=False,
     ) as alone:
-        one = VectorScaling().fit(in_parts(lazy, weight="w", client=alone))
+        one = VectorScaling().fit(in_bundles(lazy, weight="w", client=alone))
     assert_array_equal(one.coef_, both.coef_)
     assert_array_equal(one.intercept_, both.intercept_)
 
 
-def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles, in_parts):
+def test_results_of_folds_are_small(lazy, client, monkeypatch):
     """No more than a few matrices of p x p come back; rows do not, but for the subsample."""
     sizes = []
     add = _dask_parts.add_up_tree
@@ -107,11 +102,22 @@ def test_results_of_folds_are_small(lazy, client, monkeypatch, small_bundles, in
         return add(results)
 
     monkeypatch.setattr(_dask_parts, "add_up_tree", note)
-    fitted = DirichletCalibrator(clip=1e-6).fit(in_parts(lazy, weight="w", client=client))
+    fitted = DirichletCalibrator(clip=1e-6).fit(in_bundles(lazy, weight="w", client=client))
     n_parameters = fitted.coef_.size + fitted.intercept_.size
     looks = sorted(sizes)[:-2]
     assert len(looks) > 5
     assert looks[-1] < 8 * n_parameters**2 + 4096
+
+
+def test_workers_read_text_like_this_process(frame, client, tmp_path):
+    numbered = frame.rename(columns=dict(zip(NAMES, "0123", strict=True)))
+    path = tmp_path / "p.csv"
+    numbered.assign(y=frame["y"].map(NAMES.index)).to_csv(path, index=False)
+    there, here = (
+        VectorScaling().fit(scan(path, label="y", weight="w", client=one)) for one in (client, None)
+    )
+    assert there.classes_.tolist() == here.classes_.tolist() == [0, 1, 2, 3]
+    assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-8)
 
 
 def test_workers_that_are_lost_change_no_digit(frame, tmp_path):

@@ -5,6 +5,7 @@ import gzip
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dircal import IdentityCalibrator, TemperatureScaling, scan
@@ -122,7 +123,7 @@ def test_an_old_encoding(tmp_path):
     path.write_bytes(gzip.compress("y,naïve,b\nnaïve,0.5,0.5\nb,1,0\n".encode("cp1252")))
     rows = scan(path, label="y", encoding="cp1252").loaded
     assert rows.labels.tolist() == ["naïve", "b"]
-    assert rows.names == ["b", "naïve"]
+    assert rows.named_scores.names.tolist() == ["b", "naïve"]
 
 
 def test_text_in_another_encoding_is_named(tmp_path):
@@ -157,3 +158,19 @@ def test_options_that_are_invalid(tmp_path, options, message):
     path.write_text("y,a,b\na,1,0\n")
     with pytest.raises(ValueError, match=message):
         scan(path, label="y", **options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("delimiter", ";"), ("decimal", ","), ("encoding", "cp1252")]
+)
+@pytest.mark.parametrize("kind", ["npy", "parquet", "frame"])
+def test_options_of_text_are_for_text(tmp_path, kind, option, value):
+    source = pd.DataFrame({"y": [0, 1], "0": [0.5, 0.5], "1": [0.5, 0.5]})
+    path = tmp_path / f"p.{kind}"
+    if kind == "npy":
+        np.save(path, source[["0", "1"]])
+    else:
+        source.to_parquet(path)
+    where = "`source`" if kind == "frame" else r"'.*p\.\w+'"
+    with pytest.raises(ValueError, match=rf"`{option}` is '{value}', but {where} is not a text"):
+        scan(source if kind == "frame" else path, **{option: value})

@@ -29,6 +29,7 @@ from dircal import (
     VectorScaling,
 )
 from dircal.exceptions import ColumnOrderWarning, RowSumWarning
+from dircal.shift import GroupedCalibrator
 
 NAMES = ["ant", "bee", "cat", "dog"]
 CALIBRATORS = {
@@ -49,6 +50,14 @@ CALIBRATORS = {
 def assert_same_map(one, other, scores, atol=1e-10):
     assert_array_equal(one.classes_, other.classes_)
     assert_allclose(one.predict_proba(scores), other.predict_proba(scores), rtol=0, atol=atol)
+
+
+def test_groups_of_parts_are_left_alone_or_named(frame, cut, in_parts):
+    table = in_parts(cut(frame.drop(columns="w").assign(site="north"), 3), group="site")
+    whole = VectorScaling().fit(frame[NAMES], frame["y"])
+    assert_same_map(whole, VectorScaling().fit(table), frame[NAMES])
+    with pytest.raises(ValueError, match="the table is read in parts, where groups are not"):
+        GroupedCalibrator(TemperatureScaling()).fit(table)
 
 
 @pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)

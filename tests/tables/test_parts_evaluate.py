@@ -13,7 +13,7 @@ from dircal import (
     score_test,
 )
 from dircal.metrics import RECORDS, Table, measures_in
-from dircal.tables._local_parts import _LocalParts
+from dircal.tables._local_parts import LocalParts
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -84,13 +84,13 @@ def test_intervals_of_a_calibrator(some, cut, in_parts):
 
 
 def test_measures_and_bins_take_one_pass(some, cut, monkeypatch, in_parts):
-    passes, fold = [], _LocalParts.fold
+    passes, fold = [], LocalParts.fold
 
     def counted(self, function):
         passes.append(function)
         return fold(self, function)
 
-    monkeypatch.setattr(_LocalParts, "fold", counted)
+    monkeypatch.setattr(LocalParts, "fold", counted)
     found = evaluate(in_parts(cut(some, 7), scores=NAMES))
     # One look at the order of the columns, and one pass.
     assert len(passes) == 2

@@ -52,13 +52,20 @@ class PredictionsFile:
         """The ending that tells the type of the files."""
         return file_kind(files_of(self.path)[0])
 
+    def at(self, path: Path) -> "PredictionsFile":
+        """Apply the options to another file; those of text are for text files only."""
+        other = replace(self, path=path)
+        if file_kind(files_of(path)[0]) in (".parquet", ".npy", ".npz"):
+            return replace(other, delimiter=None, decimal=".", encoding=None)
+        return other
+
     @cached_property
     def table(self) -> "ScoreTable":
         """The table; names of columns that are not there are an error."""
         if not is_pattern(self.path):
             check_exists(self.path)
         is_array = self.kind == ".npz"
-        from dircal.tables import PYTHON, TextFile, scan_files
+        from dircal.tables import TextFile, Wording, scan_files
 
         options: dict[str, Any] = {
             "label": self.label or None,
@@ -68,8 +75,7 @@ class PredictionsFile:
             "weight": self.weights,
             "skip_unlabelled": self.skip_unlabelled,
         }
-        words = replace(
-            PYTHON,
+        words = Wording(
             scores="--columns",
             label="--label",
             label_columns="--label-columns",
@@ -81,6 +87,8 @@ class PredictionsFile:
             names="--columns a,b,c, and --classes in their order",
             pattern="--columns 'prob_*'",
             delimiter="--delimiter",
+            decimal="--decimal",
+            encoding="--encoding",
         )
         dialect = TextFile(Path(), self.delimiter, self.decimal, self.encoding)
         array = self.columns if is_array else None

@@ -147,7 +147,7 @@ def _late_labels(told: Watching, labels: "_Labels") -> Iterator[tuple[int, int]]
     """Labels of rows that wait, from a file of names and labels; how many, and how many others."""
     if told.late is None or told.names.key is None:
         return
-    table = replace(told.source, path=told.late, columns=None).table
+    table = replace(told.source.at(told.late), columns=None).table
     label, key = told.source.label, told.names.key
     table.columns.position(key, "--id")
     with unchanged(*table.files):

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dircal._core.data.chunks import AbstractSums
+from dircal._core.data.chunks import AbstractSums, SeveralSums
 from dircal._core.stats.bootstrap import DrawnSums, RowTerms, draw_sums, split_sums
 from dircal._core.stats.confidence import Moments, powers_beyond
 from dircal._core.stats.moments import (
@@ -126,7 +126,7 @@ def _draws_of(one: SummedMeasure, sums: DrawnSums) -> Draws:
 
 
 def _sums_by_measure(
-    rows: "DrawnSums | SignedSums | _MomentsOfEach",
+    rows: "DrawnSums | SignedSums | SeveralSums",
     summed: Sequence[SummedMeasure],
     n_resamples: int,
     seed: int,
@@ -142,7 +142,7 @@ def _sums_by_measure(
         both = (split_sums(sizes, each) for each in (rows.drawn, rows.total))
         yield from ([DrawnSums(*pair)] for pair in zip(*both, strict=True))
         return
-    for i, first, moments in zip(range(len(summed)), _pairs_of(summed), rows.parts, strict=True):
+    for i, first, moments in zip(range(len(summed)), _pairs_of(summed), rows.values, strict=True):
         if first == i:
             yield [_from_moments(moments, n_resamples, seed)]
             continue
@@ -213,25 +213,10 @@ def _means_of(summed: Sequence[SummedMeasure]) -> list[_Mean]:
 
 
 @dataclass
-class _MomentsOfEach:
-    """Moments of the sums of each measure, and of the first predictions that it goes with.
-
-    Those of all together would be many more.
-    """
-
-    parts: list[SumMoments]
-
-    def __iadd__(self, other: Self) -> Self:
-        for mine, others in zip(self.parts, other.parts, strict=True):
-            mine += others
-        return self
-
-
-@dataclass
 class _Sums(AbstractSums):
     """Sums over draws, and of powers (means, 5) of what rows lose."""
 
-    rows: "DrawnSums | SignedSums | _MomentsOfEach"
+    rows: "DrawnSums | SignedSums | SeveralSums"
     powers: FloatArray
 
 
@@ -257,10 +242,10 @@ class _SumRows:
 
 def _moments_of_block(
     pairs: Sequence[int], terms: Sequence[RowTerms], start: int | None
-) -> _MomentsOfEach:
+) -> SeveralSums:
     del start
     both = ([terms[i]] if first == i else [terms[first], terms[i]] for i, first in enumerate(pairs))
-    return _MomentsOfEach([sum_moments(one) for one in both])
+    return SeveralSums([sum_moments(one) for one in both])
 
 
 @dataclass(frozen=True, eq=False)

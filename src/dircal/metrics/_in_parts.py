@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dircal._core.data.parts import JoinedSource
+from dircal._core.data.parts import PartSource
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
 from dircal.maps import CalibrationMap
@@ -23,8 +23,9 @@ def predictions_in_parts(
     """Probabilities of rows that have passed the door, as they are where there is no calibrator."""
     if calibrator is None:
         read = ReadProbabilities.of(data.column_classes, data.dtype)
-        source = JoinedSource((data.source(read),))
-        return Predictions(source, data.classes, data.dtype, are_soft=data.has_soft_labels)
+        return Predictions(
+            data.source(read), data.classes, data.dtype, are_soft=data.has_soft_labels
+        )
     return predictions_in_folds([(data, calibrator)])
 
 
@@ -34,12 +35,12 @@ def predictions_in_folds(
     """Probabilities of the rows of each fold from its own map, one fold after another."""
     classes, dtype = folds[0][0].classes, np.dtype(np.float64)
     read = ReadProbabilities.of(classes, dtype)
-    sources = tuple(
+    sources = [
         data.source(_ReadThrough(calibrator.fit_.map_of_rows(data), read))
         for data, calibrator in folds
-    )
+    ]
     are_soft = folds[0][0].has_soft_labels
-    return Predictions(JoinedSource(sources), classes, dtype, are_soft=are_soft)
+    return Predictions(PartSource.joined(sources), classes, dtype, are_soft=are_soft)
 
 
 @dataclass(frozen=True)

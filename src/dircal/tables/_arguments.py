@@ -6,7 +6,7 @@ from dircal._typing import ArrayLike, FloatArray
 from dircal.exceptions import RowSumWarning, warn
 from dircal.tables._conversion import as_array
 from dircal.tables._numbers import LARGEST, check_integer
-from dircal.tables._row_sums import ROW_SUM_QUIET, ROW_SUM_TOLERANCE
+from dircal.tables._values import ROW_SUM_QUIET, ROW_SUM_TOLERANCE
 
 __all__ = [
     "LARGEST",

@@ -16,19 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from dircal._typing import LabelArray
 from dircal.tables._limits import LIMITS
+from dircal.tables._unchanged import unchanged
 
-__all__ = ["ArrayFile", "read_label_file"]
+__all__ = ["ArrayFile"]
 
 # Headers are a line of Python literals; a longer one is not a header.
 _HEADER_LENGTH = 10_000
-_READERS = {
-    (1, 0): npy.read_array_header_1_0,
-    (2, 0): npy.read_array_header_2_0,
-    # As the second, but in UTF-8, which matters for the names of fields only.
-    (3, 0): npy.read_array_header_2_0,
-}
 _IS_ENCRYPTED = 0x1
 
 
@@ -40,6 +34,18 @@ class _Member:
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(float))
     shape: tuple[int, ...] = ()
     error: ValueError | None = None
+
+    def check(self) -> None:
+        """Raise if it cannot be read, or if its strings are too long for labels."""
+        if self.error is not None:
+            raise self.error
+        characters = {"U": self.dtype.itemsize // 4, "S": self.dtype.itemsize}
+        length = characters.get(self.dtype.kind, 0)
+        if length > LIMITS.text_length:
+            raise ValueError(
+                f"{self.where} contains a label of {length:,} characters; at most "
+                f"{LIMITS.text_length:,} are read. Check which array has the labels."
+            )
 
 
 @dataclass(frozen=True)
@@ -94,16 +100,33 @@ class ArrayFile:
 
     def read(self, name: str) -> npt.NDArray[Any]:
         """Read an array; that of an NPY file is mapped."""
+        if name not in self._members:
+            raise ValueError(
+                f"{str(self.path)!r} has no array {name!r}; it has {_list(self._members)}."
+            )
         found = self._members[name]
-        if found.error is not None:
-            raise found.error
-        _check_text_length(found)
         if not _is_archive(self.path):
-            with _named(self.path):
-                return _load(self.path, mmap_mode="r")
+            return _read_file(self.path, found, mmap_mode="r")
+        found.check()
         member = f"{name}.npy"
         with _named(self.path), zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
-            return _read_array(file)
+            array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
+        return array
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Read an array with an entry for each row, from this file or from an NPY file."""
+        if name in self._members or not name.endswith(".npy"):
+            values = self.read(name)
+        else:
+            with unchanged(Path(name)):
+                [member] = _members_of(Path(name)).values()
+                values = _read_file(Path(name), member)
+        if len(values) != self.n_rows:
+            raise ValueError(
+                f"{name!r} has {len(values)} labels, but {str(self.path)!r} has {self.n_rows} "
+                "rows. Pass one label for each row."
+            )
+        return values
 
     def write(
         self, target: Path, scores: npt.NDArray[Any], added: str | None, comment: bytes
@@ -133,20 +156,6 @@ class ArrayFile:
                         shutil.copyfileobj(source, file)
 
 
-def read_label_file(path: Path) -> LabelArray:
-    """Read labels (n,) from an NPY file."""
-    [member] = _members_of(path).values()
-    if member.error is not None:
-        raise member.error
-    if len(member.shape) != 1:
-        raise ValueError(
-            f"{str(path)!r} must have one label for each row; got shape {member.shape}."
-        )
-    _check_text_length(member)
-    with _named(path):
-        return _load(path)
-
-
 def _is_archive(path: Path) -> bool:
     return path.suffix.lower() == ".npz"
 
@@ -154,7 +163,7 @@ def _is_archive(path: Path) -> bool:
 def _members_of(path: Path) -> dict[str, _Member]:
     """The arrays of a file by name, from their headers alone."""
     if not _is_archive(path):
-        with path.open("rb") as file:
+        with _named(path), path.open("rb") as file:
             return {"scores": _member(file, repr(str(path)), path.stat().st_size)}
     with _named(path), zipfile.ZipFile(path) as archive:
         _check_archive(path, archive)
@@ -193,13 +202,12 @@ def _archived(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _M
 def _member(file: IO[bytes], where: str, size: int) -> _Member:
     """The array whose header a file of ``size`` bytes begins with."""
     try:
-        with warnings.catch_warnings():
-            # Python 2 wrote integers in another way, which is fine.
-            warnings.simplefilter("ignore")
-            version = npy.read_magic(file)
-            if version not in _READERS:
-                raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-            shape, _, dtype = _READERS[version](file, _HEADER_LENGTH)
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
+        # The third is the second in UTF-8, which matters for the names of fields only.
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(file, _HEADER_LENGTH)
         reason = _reject(where, shape, dtype, size - file.tell())
     except OSError as error:
         if error.errno is not None:
@@ -249,8 +257,7 @@ def _find_scores(path: Path, members: dict[str, _Member], wanted: str | None) ->
     if wanted not in members:
         raise ValueError(f"{str(path)!r} has no array {wanted!r}; it has {_list(members)}.")
     found = members[wanted]
-    if found.error is not None:
-        raise found.error
+    found.check()
     if len(found.shape) != 2 or found.dtype.kind not in "fiub" or 0 in found.shape:
         raise ValueError(
             f"{str(path)!r}: the array of scores must be numbers with a row for each sample and a "
@@ -267,28 +274,12 @@ def _list(members: dict[str, _Member]) -> str:
     return ", ".join(shown) or "none"
 
 
-def _check_text_length(member: _Member) -> None:
-    """Raise if the strings of an array are too long for labels."""
-    length = member.dtype.itemsize // {"U": 4, "S": 1}.get(member.dtype.kind, member.dtype.itemsize)
-    if length > LIMITS.text_length:
-        raise ValueError(
-            f"{member.where} contains a label of {length:,} characters; at most "
-            f"{LIMITS.text_length:,} are read. Check which array has the labels."
-        )
-
-
-def _load(file: Any, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any]:
-    with warnings.catch_warnings():
-        # Python 2 wrote integers in another way, which is fine.
-        warnings.simplefilter("ignore")
-        array: npt.NDArray[Any] = np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
-    return array
-
-
-def _read_array(file: Any) -> npt.NDArray[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
+def _read_file(
+    path: Path, member: _Member, mmap_mode: Literal["r"] | None = None
+) -> npt.NDArray[Any]:
+    member.check()
+    with _named(path):
+        array: npt.NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     return array
 
 
@@ -303,7 +294,10 @@ def _like(info: zipfile.ZipInfo, name: str) -> zipfile.ZipInfo:
 def _named(path: Path) -> Iterator[None]:
     """Turn the many errors of damaged files into a ValueError that names the file."""
     try:
-        yield
+        with warnings.catch_warnings():
+            # Python 2 wrote integers in another way, which is fine.
+            warnings.simplefilter("ignore")
+            yield
     except MemoryError:
         raise
     except Exception as error:

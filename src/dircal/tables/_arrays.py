@@ -8,17 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.tables._columns import FITTING, MEASURING, Arguments, reject_ambiguous_columns
+from dircal.tables._columns import (
+    FITTING,
+    MEASURING,
+    Arguments,
+    as_column,
+    match_one,
+    reject_ambiguous_columns,
+    two_columns,
+)
 from dircal.tables._conversion import as_array
-from dircal.tables._label_types import show
 from dircal.tables._labelled_rows import ArrayRows
-from dircal.tables._labels import reject_swapped_arguments
+from dircal.tables._labels import reject_swapped_arguments, show
 from dircal.tables._names import match_exactly, match_names
 from dircal.tables._order import check_labels_fit, warn_column_order
 from dircal.tables._raw_rows import RawRows, agree, check_weight
-from dircal.tables._row_sums import ROW_SUM_QUIET
-from dircal.tables._two_classes import as_column, match_one, two_columns
-from dircal.tables._values import as_matrix, check_values, reject_lazy
+from dircal.tables._values import ROW_SUM_QUIET, as_matrix, check_values, reject_lazy
 
 __all__ = [
     "check_confidence",

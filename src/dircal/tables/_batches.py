@@ -4,16 +4,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from dircal.tables._array_files import ArrayFile
-from dircal.tables._conversion import NamedScores, as_array
+from dircal.tables._conversion import NamedScores
 from dircal.tables._text import TextFile, TextRows, require_pyarrow
 
 __all__ = [
@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+Names = Sequence[str]
+
+
 @dataclass(frozen=True)
 class BatchRows:
     """Some columns of a batch: the scores as a frame or a matrix, others by name."""
@@ -42,9 +45,12 @@ class BatchRows:
 class AbstractBatch(ABC):
     """Rows that are read together. A batch can be sent to another process.
 
-    ``has_text_labels`` tells whether labels are strings because nothing else can be, as in CSV.
+    ``n_rows`` is the number of rows that are copied into memory when they are used, 0 if they are
+    mapped or always kept; ``has_text_labels`` tells whether labels are strings because nothing else
+    can be, as in CSV.
     """
 
+    n_rows: int = 0
     has_text_labels = False
 
     @property
@@ -53,46 +59,40 @@ class AbstractBatch(ABC):
         """What a message calls the batch."""
 
     @abstractmethod
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
-        """Read these columns."""
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
+        """Read columns; ``numbers`` are others that must be numbers."""
 
     def place(self, row: int) -> str:
         """Name a row in a message, by its number in the batch."""
         return f"row {row} of {self.name}"
 
-    def numbers(self, name: str) -> npt.NDArray[Any]:
-        """Read a column of numbers."""
-        return as_array(self.read((), (name,)).others[name])
 
-    @abstractmethod
-    def n_bytes(self, n_scores: int) -> int:
-        """Bytes of memory that this many columns of scores need while they are used."""
-
-
-@dataclass(frozen=True)
 class FrameBatch(AbstractBatch):
-    """A data frame in memory; ``number`` is None if it is the whole table."""
+    """A data frame in memory; ``part`` names it if it is not the whole table."""
 
-    frame: Any
-    number: int | None = None
+    def __init__(self, frame: Any, part: str = "") -> None:
+        self.frame, self.part = frame, part
+        self.n_rows = len(nw.from_native(frame, eager_only=True))
 
     @property
     def name(self) -> str:
-        return "the table" if self.number is None else f"part {self.number}"
+        return self.part or "the table"
 
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
-        return frame_rows(self.frame, scores, others, self.name, self.place)
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
+        table = nw.from_native(self.frame, eager_only=True)
+        _require_columns([*scores, *others, *numbers], table.columns, self.name)
+        columns = {name: _plain_column(table[name]) for name in others}
+        columns |= {name: table[name].to_numpy() for name in numbers}
+        part = table.select(*scores).to_native() if scores else None
+        return BatchRows(part, columns, len(table), self.place)
 
     def place(self, row: int) -> str:
-        return f"row {row}" if self.number is None else f"row {row} of {self.name}"
-
-    def n_bytes(self, n_scores: int) -> int:
-        return 8 * n_scores * len(nw.from_native(self.frame, eager_only=True))
+        return super().place(row) if self.part else f"row {row}"
 
 
 @dataclass(frozen=True)
 class DelayedBatch(AbstractBatch):
-    """A partition of a Dask data frame."""
+    """A partition of a Dask data frame, whose number of rows is not known before it is computed."""
 
     delayed: Any
     number: int
@@ -101,18 +101,9 @@ class DelayedBatch(AbstractBatch):
     def name(self) -> str:
         return f"partition {self.number}"
 
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
         frame = self.delayed.compute(scheduler="synchronous")
-        return self.of_frame(frame, scores, others)
-
-    def of_frame(self, frame: Any, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
-        """Take the columns of the frame that the partition is."""
-        return frame_rows(frame, scores, others, self.name, self.place)
-
-    def n_bytes(self, n_scores: int) -> int:
-        # Not known before the partition is computed.
-        del n_scores
-        return 0
+        return FrameBatch(frame, self.name).read(scores, others, numbers)
 
 
 @dataclass(frozen=True)
@@ -128,22 +119,19 @@ class RowGroup(AbstractBatch):
     def name(self) -> str:
         return f"{self.path!r}, row group {self.group}"
 
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
         import pyarrow.parquet as pq
 
-        names = [*scores, *others]
+        names = [*scores, *others, *numbers]
         with arrow_errors(self.path), pq.ParquetFile(self.path, memory_map=True) as file:
             _require_columns(names, file.schema_arrow.names, repr(self.path))
             table = file.read_row_group(
                 self.group, columns=list(dict.fromkeys(names)), use_threads=False
             )
-        return frame_rows(table, scores, others, repr(self.path), self.place)
+        return replace(FrameBatch(table).read(scores, others, numbers), place=self.place)
 
     def place(self, row: int) -> str:
         return f"row {self.first + row} of {self.path!r}"
-
-    def n_bytes(self, n_scores: int) -> int:
-        return 8 * n_scores * self.n_rows
 
 
 class TextBatch(AbstractBatch):
@@ -153,38 +141,34 @@ class TextBatch(AbstractBatch):
 
     def __init__(self, file: TextFile) -> None:
         self.file = file
-        self._rows: TextRows | None = None
 
     @property
     def name(self) -> str:
         return repr(str(self.file.path))
 
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
-        _require_columns([*scores, *others], self.file.names, self.name)
-        rows = self._text
-        names = np.array([*scores], dtype=object)
-        matrix = NamedScores(rows.numbers(scores), names)
-        texts = {name: rows.texts(name) for name in others}
-        return BatchRows(matrix, texts, len(rows), rows.place)
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
+        _require_columns([*scores, *others, *numbers], self.file.names, self.name)
+        rows = self._rows
+        matrix = NamedScores(rows.numbers(scores), np.array([*scores], dtype=object))
+        columns = {name: rows.texts(name) for name in others}
+        columns |= {name: rows.numbers([name])[:, 0] for name in numbers}
+        return BatchRows(matrix, columns, len(rows), rows.place)
 
-    def numbers(self, name: str) -> npt.NDArray[Any]:
-        return self._text.numbers([name])[:, 0]
+    @cached_property
+    def _rows(self) -> TextRows:
+        return self.file.read()
 
-    @property
-    def _text(self) -> TextRows:
-        if self._rows is None:
-            self._rows = self.file.read()
-        return self._rows
-
-    def n_bytes(self, n_scores: int) -> int:
-        # Text takes longer to read than memory is worth: it is always kept.
-        del n_scores
-        return 0
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process reads the file itself.
+        return TextBatch, (self.file,)
 
 
 @dataclass(frozen=True)
 class ArrayBatch(AbstractBatch):
-    """An array of scores, whose columns are called by their numbers, and other arrays."""
+    """An array of scores, whose columns are called by their numbers, and other arrays.
+
+    Other arrays can be NPY files, too.
+    """
 
     file: ArrayFile
 
@@ -192,37 +176,12 @@ class ArrayBatch(AbstractBatch):
     def name(self) -> str:
         return repr(str(self.file.path))
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.file.n_rows
-
-    def read(self, scores: Sequence[str], others: Sequence[str]) -> BatchRows:
+    def read(self, scores: Names, others: Names, numbers: Names = ()) -> BatchRows:
         matrix = self.file.read(self.file.scores) if scores else None
         if matrix is not None and [*scores] != [str(i) for i in range(self.file.n_scores)]:
             matrix = matrix[:, [int(name) for name in scores]]
-        arrays = {name: self.file.read(name) for name in others}
+        arrays = {name: self.file.column(name) for name in (*others, *numbers)}
         return BatchRows(matrix, arrays, self.file.n_rows, "row {}".format)
-
-    def n_bytes(self, n_scores: int) -> int:
-        # Mapped, or read whole.
-        del n_scores
-        return 0
-
-
-def frame_rows(
-    frame: Any,
-    scores: Sequence[str],
-    others: Sequence[str],
-    where: str,
-    place: Callable[[int], str],
-) -> BatchRows:
-    """Take columns of a data frame of any library."""
-    table = nw.from_native(frame, eager_only=True)
-    _require_columns([*scores, *others], table.columns, where)
-    columns = {name: _plain_column(table[name]) for name in others}
-    part = table.select(*scores).to_native() if scores else None
-    return BatchRows(part, columns, len(table), place)
 
 
 def _require_columns(wanted: Sequence[str], names: Sequence[str], where: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._files import whole_file
-from dircal._typing import AnyFloatArray, FloatArray
+from dircal._typing import AnyFloatArray, FloatArray, LabelArray
 from dircal.tables._array_files import ArrayFile
 from dircal.tables._batches import ArrayBatch, RowGroup, TextBatch, arrow_errors
 from dircal.tables._checks import warn_if_probabilities
@@ -53,7 +53,9 @@ class CalibratedTable:
     def positions(self) -> list[int]:
         """Positions of the columns that the map reads, in its order."""
         return self.table.columns.of_map(
-            self.table.scores, self._labels, getattr(self.calibrator, "feature_names_in_", None)
+            self.table.scores,
+            _labels_of(self.calibrator),
+            getattr(self.calibrator, "feature_names_in_", None),
         )
 
     @property
@@ -141,10 +143,6 @@ class CalibratedTable:
             if rows.n_rows:
                 yield self._predict(as_matrix(rows.scores)[0], rows.place)
 
-    @property
-    def _labels(self) -> Any:
-        return self.calibrator.column_classes_[-self.calibrator.n_features_in_ :]
-
     def _predict(self, scores: AnyFloatArray, place: Callable[[int], str]) -> FloatArray:
         try:
             proba: FloatArray = self.calibrator.predict_proba(scores)
@@ -161,12 +159,6 @@ class CalibratedTable:
                 )
                 check_values(scores, None, self.calibrator.map_.input_scale, arguments)
             raise
-
-    def _in_columns(self, proba: FloatArray) -> FloatArray:
-        """Probabilities in the order of the columns that the scores came from."""
-        order = np.searchsorted(self.calibrator.classes_, self._labels)
-        is_sorted = np.array_equal(order, np.arange(proba.shape[1]))
-        return proba if is_sorted else proba[:, order]
 
 
 class _Calibration:
@@ -204,7 +196,7 @@ class _Calibration:
         calibrated = self.calibrated
         try:
             fitted_on = getattr(calibrated.calibrator, "feature_names_in_", None)
-            found = self.table.columns.of_map(None, calibrated._labels, fitted_on)
+            found = self.table.columns.of_map(None, _labels_of(calibrated.calibrator), fitted_on)
         except ValueError:
             return None
         names = [self.table.columns.names[i] for i in found]
@@ -221,7 +213,7 @@ class _Calibration:
         if is_first and calibrated.calibrator.map_.input_scale == "logit":
             fix = "The map was fitted on logits: apply it to those."
             warn_if_probabilities(scores, self.table, fix)
-        result = calibrated._in_columns(calibrated._predict(scores, place))
+        result = _in_columns(calibrated.calibrator, calibrated._predict(scores, place))
         if is_first and beside is not None and self.beside is not None:
             self._reject_own_output(scores, beside(self.beside))
         self.n_rows += len(scores)
@@ -233,7 +225,8 @@ class _Calibration:
         """Raise if the scores that the map was made for are next to what is to be calibrated."""
         calibrated = self.calibrated
         try:
-            proba = calibrated._in_columns(calibrated.calibrator.predict_proba(beside))
+            calibrator = calibrated.calibrator
+            proba = _in_columns(calibrator, calibrator.predict_proba(beside))
         except ValueError:
             return
         if _nearly_equal(proba, scores) and not _nearly_equal(beside, scores):
@@ -279,7 +272,7 @@ def _write_text(calibration: _Calibration, target: Path) -> int:
         file.write_header(output, [*names, *(calibration.added or ())])
         for rows in file.batches():
             values = calibration.of(rows.numbers(calibrated.columns), rows.place, rows.numbers)
-            columns = [rows.cells.column(i) for i in range(len(names))]
+            columns = [rows.cells.column(i).combine_chunks() for i in range(len(names))]
             for position, column in zip(
                 calibrated.positions if calibration.added is None else (), values.T, strict=False
             ):
@@ -414,11 +407,19 @@ def _parquet_writer(target: Path, file: Any, schema: Any, places: Sequence[int])
 
 def _calibrate_partition(frame: Any, calibrator: Any, names: list[str], added: list[str]) -> Any:
     """Replace or add calibrated columns in a partition."""
-    if len(frame) == 0:
-        return frame.assign(**{name: np.empty(0) for name in added})
-    labels = calibrator.column_classes_[-calibrator.n_features_in_ :]
-    proba = calibrator.predict_proba(frame[names].to_numpy())
-    places = np.searchsorted(calibrator.classes_, labels)
-    return frame.assign(
-        **{name: proba[:, place] for name, place in zip(added, places, strict=True)}
-    )
+    proba = np.empty((0, len(added)))
+    if len(frame):
+        proba = _in_columns(calibrator, calibrator.predict_proba(frame[names].to_numpy()))
+    return frame.assign(**dict(zip(added, proba.T, strict=True)))
+
+
+def _in_columns(calibrator: Any, proba: FloatArray) -> FloatArray:
+    """Put probabilities into the order of the columns that the scores came from."""
+    places = np.searchsorted(calibrator.classes_, _labels_of(calibrator))
+    return proba[:, places]
+
+
+def _labels_of(calibrator: Any) -> LabelArray:
+    """Return the label of each column that a calibrator reads."""
+    labels: LabelArray = calibrator.column_classes_[-calibrator.n_features_in_ :]
+    return labels

@@ -1,7 +1,8 @@
 """Check rows with labels, whether they are arrays or a table."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -10,32 +11,34 @@ from dircal.exceptions import DircalWarning, warn
 from dircal.tables._arrays import check_fit_arrays
 from dircal.tables._batches import AbstractBatch, DelayedBatch
 from dircal.tables._columns import FITTING, Arguments
-from dircal.tables._dask_parts import DaskStore
-from dircal.tables._known_labels import LabelReader
-from dircal.tables._labelled_rows import LabelledRows
-from dircal.tables._loaded import no_labels, no_rows, soft_columns, warn_of_left_out
-from dircal.tables._local_parts import LocalStore
+from dircal.tables._dask_parts import DaskParts
+from dircal.tables._labelled_rows import LabelledRows, PartitionedRows
+from dircal.tables._local_parts import LocalParts
 from dircal.tables._order import check_labels_fit
-from dircal.tables._part_reader import PartReader
-from dircal.tables._partitioned_rows import PartitionedRows
-from dircal.tables._raw_rows import Agreement, PartSummary, agree
-from dircal.tables._row_sums import ROW_SUM_TOLERANCE
+from dircal.tables._raw_rows import agree
+from dircal.tables._reading import PartReader, no_labels, warn_of_left_out
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._soft_labels import labels_without_counts
+from dircal.tables._values import ROW_SUM_TOLERANCE
 
-__all__ = ["check_fit", "check_score_table"]
+__all__ = ["check_fit"]
+
+
+class FitOptions(TypedDict, total=False):
+    """Options of `check_fit_arrays`, for tables as well."""
+
+    classes: Required[Iterable[Any] | None]
+    input_scale: Required[InputScale]
+    arguments: Arguments
+    order_is_known: bool
+    counts: bool
 
 
 def check_fit(
     X: ArrayLike | ScoreTable,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    *,
-    classes: Iterable[Any] | None,
-    input_scale: InputScale,
-    arguments: Arguments = FITTING,
-    order_is_known: bool = False,
-    counts: bool = False,
+    **options: Unpack[FitOptions],
 ) -> LabelledRows:
     """Check the scores, labels and weights of a fit, and assign every column to its class.
 
@@ -43,63 +46,26 @@ def check_fit(
     classifier knows the columns of its scores, their ``order_is_known``. Soft labels that are not
     integers are ``counts`` of annotators if the caller declares it.
     """
-    if isinstance(X, ScoreTable):
-        _reject_arrays(X, y, sample_weight, arguments)
-        return check_score_table(
-            X, classes, input_scale, arguments, order_is_known=order_is_known, counts=counts
-        )
-    return check_fit_arrays(
-        X,
-        y,
-        sample_weight,
-        classes=classes,
-        input_scale=input_scale,
-        arguments=arguments,
-        order_is_known=order_is_known,
-        counts=counts,
-    )
-
-
-def check_score_table(
-    table: ScoreTable,
-    classes: Iterable[Any] | None,
-    input_scale: InputScale,
-    arguments: Arguments,
-    *,
-    order_is_known: bool = False,
-    counts: bool = False,
-) -> LabelledRows:
-    """Check the rows of a table; ``classes`` are the labels of its columns if they are known."""
-    if table.label is None and table.label_columns is None:
-        words = table.columns.words
+    if not isinstance(X, ScoreTable):
+        return check_fit_arrays(X, y, sample_weight, **options)
+    arguments = options.setdefault("arguments", FITTING)
+    _reject_arrays(X, y, sample_weight, arguments)
+    if X.label is None and X.label_columns is None:
         raise ValueError(
-            f"{words.label} is missing: {table.where} has no column with labels. Pass its name."
+            f"{X.columns.words.label} is missing: {X.where} has no column with labels. Pass its "
+            "name."
         )
-    if not table.is_in_memory:
-        return _check_parts(
-            table,
-            classes,
-            input_scale,
-            arguments,
-            order_is_known=order_is_known,
-            counts=counts,
-        )
-    rows = table.loaded
-    if input_scale == "logit":
-        warn_if_probabilities(rows.scores, table)
-    chosen = rows.classes.tolist() if classes is None else classes
-    data = check_fit_arrays(
-        rows.named_scores,
-        rows.labels,
-        rows.weight,
-        classes=chosen,
-        input_scale=input_scale,
-        arguments=table.arguments(arguments, rows.place),
-        order_is_known=order_is_known,
-        counts=counts,
-    )
-    rows.warn_of_left_out()
-    return data
+    if not X.is_in_memory:
+        return _check_parts(X, **options)
+    rows = X.loaded
+    if options["input_scale"] == "logit":
+        warn_if_probabilities(rows.scores, X)
+    if options["classes"] is None:
+        options["classes"] = X.found.classes.tolist()
+    options["arguments"] = X.arguments(arguments, rows.place)
+    data = check_fit_arrays(rows.named_scores, rows.labels, rows.weight, **options)
+    warn_of_left_out(rows.n_left_out, rows.n_left_out + rows.n_rows)
+    return replace(data, limits=X.limits)
 
 
 def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "") -> None:
@@ -116,75 +82,43 @@ def warn_if_probabilities(scores: AnyFloatArray, table: ScoreTable, fix: str = "
 
 def _check_parts(
     table: ScoreTable,
+    *,
     classes: Iterable[Any] | None,
     input_scale: InputScale,
-    arguments: Arguments,
-    *,
-    order_is_known: bool,
-    counts: bool,
+    arguments: Arguments = FITTING,
+    order_is_known: bool = False,
+    counts: bool = False,
 ) -> PartitionedRows:
     """Check the rows of a table in parts, in one pass and a look at some of them."""
-    if table.group is not None:
-        raise ValueError(
-            f"{table.where} is read in parts, where groups are not supported. Pass a table that "
-            "fits into memory."
-        )
     names, of_columns = table.score_columns
     if classes is None and of_columns is not None:
         classes = of_columns.tolist()
-    labels = table.label
-    if counts and labels is not None:
-        raise labels_without_counts(labels)
-    arguments = table.arguments(arguments, "row {}".format)
-    reader = PartReader(
-        tuple(names),
-        LabelReader(
-            tuple(soft_columns(table)[0]) if labels is None else labels,
-            table.skip_unlabelled,
-            table.columns.words,
-        ),
-        table.weight,
-        input_scale,
-        arguments,
-    )
-    store = _store(table, reader)
+    if counts and table.label is not None:
+        raise labels_without_counts(table.label)
+    arguments = table.arguments(arguments)
+    store = _store(table, PartReader(table.reader(names), input_scale, arguments))
     summaries = store.survey()
-    agreed = _agree(table, summaries, classes, arguments, counts=counts)
-    data = PartitionedRows.of(store.parts(agreed, summaries), agreed)
+    n_left_out = sum(each.n_left_out for each in summaries)
+    n_rows = sum(each.n_rows for each in summaries)
+    if n_rows == 0 and not any(each.error for each in summaries):
+        raise no_labels(table, n_left_out)
+    agreed = agree(summaries, classes, arguments, counts=counts)
+    warn_of_left_out(n_left_out, n_left_out + n_rows)
+    data = agreed.in_parts(store.assign(agreed, summaries))
     check_labels_fit(data, input_scale, arguments, order_is_known=order_is_known)
     return data
 
 
-def _agree(
-    table: ScoreTable,
-    summaries: Sequence[PartSummary],
-    classes: Iterable[Any] | None,
-    arguments: Arguments,
-    *,
-    counts: bool,
-) -> Agreement:
-    n_left_out = sum(each.n_left_out for each in summaries)
-    n_rows = sum(each.n_rows for each in summaries)
-    if n_rows == 0 and not any(each.error for each in summaries):
-        raise no_labels(table) if n_left_out else no_rows(table)
-    agreed = agree(summaries, classes, arguments, counts=counts)
-    warn_of_left_out(n_left_out, n_left_out + n_rows)
-    return agreed
-
-
-def _store(table: ScoreTable, reader: PartReader) -> DaskStore | LocalStore:
+def _store(table: ScoreTable, reader: PartReader) -> DaskParts | LocalParts:
     """Where the parts are read and kept."""
-    delayed = None
-    batches: list[AbstractBatch] = list(table.batches)
+    batches: Sequence[AbstractBatch] = table.batches
+    frames = None
     if table.dask_frame is not None:
-        delayed = table.dask_frame[reader.columns].to_delayed()
-        batches = [
-            DelayedBatch(None if table.client is not None else part, i)
-            for i, part in enumerate(delayed)
-        ]
+        frames = table.dask_frame[reader.rows.columns].to_delayed()
+        batches = [DelayedBatch(one, i) for i, one in enumerate(frames)]
     if table.client is not None:
-        return DaskStore(table.client, batches, reader, delayed, table.on_rows)
-    return LocalStore(batches, reader, table.limits, on_rows=table.on_rows)
+        return DaskParts(table.client, batches, reader, table.limits, frames, table.on_rows)
+    return LocalParts(batches, reader, table.limits, table.on_rows)
 
 
 def _reject_arrays(

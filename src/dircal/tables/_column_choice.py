@@ -8,7 +8,7 @@ import numpy as np
 
 from dircal._suggestions import did_you_mean
 from dircal._typing import LabelArray
-from dircal.tables._label_types import as_label_array, show
+from dircal.tables._labels import as_label_array, show
 from dircal.tables._names import (
     find_columns,
     label_text,
@@ -17,39 +17,29 @@ from dircal.tables._names import (
     match_names,
 )
 
-__all__ = ["PYTHON", "ClassColumns", "TableColumns", "Wording", "list_names"]
+__all__ = ["PYTHON", "ClassColumns", "TableColumns", "Wording"]
 
 
 @dataclass(frozen=True)
 class Wording:
     """What the user calls the arguments that choose rows and columns."""
 
-    scores: str
-    label: str
-    label_columns: str
-    classes: str
-    weight: str
-    group: str
-    skip: str
-    scale: str
-    names: str
-    pattern: str
-    delimiter: str
+    scores: str = "`scores`"
+    label: str = "`label`"
+    label_columns: str = "`label_columns`"
+    classes: str = "`classes`"
+    weight: str = "`weight`"
+    group: str = "`group`"
+    skip: str = "`skip_unlabelled=True`"
+    scale: str = "`input_scale='logit'`"
+    names: str = "scores=['a', 'b'] with `classes` in their order"
+    pattern: str = "scores='prob_*'"
+    delimiter: str = "`delimiter`"
+    decimal: str = "`decimal`"
+    encoding: str = "`encoding`"
 
 
-PYTHON = Wording(
-    scores="`scores`",
-    label="`label`",
-    label_columns="`label_columns`",
-    classes="`classes`",
-    weight="`weight`",
-    group="`group`",
-    skip="`skip_unlabelled=True`",
-    scale="`input_scale='logit'`",
-    names="scores=['a', 'b'] with `classes` in their order",
-    pattern="scores='prob_*'",
-    delimiter="`delimiter`",
-)
+PYTHON = Wording()
 
 
 @dataclass(frozen=True)

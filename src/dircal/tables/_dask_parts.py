@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import accumulate
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from dircal._core.data.parts import (
     FAN_IN,
@@ -23,14 +23,14 @@ from dircal._core.data.parts import (
     add_up,
     add_up_tree,
     bundle_by_bytes,
-    fold_bundle,
 )
 from dircal._threads import limited_blas
-from dircal.tables._batches import AbstractBatch
-from dircal.tables._part_reader import CheckedPart, PartReader
+from dircal.tables._batches import AbstractBatch, FrameBatch
+from dircal.tables._limits import TableLimits
 from dircal.tables._raw_rows import Agreement, PartSummary
+from dircal.tables._reading import CheckedPart, PartReader
 
-__all__ = ["DaskStore"]
+__all__ = ["DaskParts"]
 
 # How often a task may fail, as reading from a store does at times, before the fit does.
 _RETRIES = 3
@@ -47,56 +47,65 @@ _USUAL_BLOCK = 128 * 2**10
 _T = TypeVar("_T")
 
 
-@dataclass
-class DaskStore:
-    """A table in parts that workers read.
+@dataclass(eq=False)
+class DaskParts(AbstractParts):
+    """Parts of a table that workers read and keep.
 
-    ``delayed`` are the partitions of a frame, None if workers read the batches. ``on_rows`` is
+    ``frames`` are the partitions of a data frame, None if workers read the batches. ``on_rows`` is
     called at every fold, with the number of rows.
     """
 
     client: Any
     batches: Sequence[AbstractBatch]
     reader: PartReader
-    delayed: Sequence[Any] | None = None
+    limits: TableLimits
+    frames: Sequence[Any] | None = None
     on_rows: Callable[[int], None] | None = None
-    _checked: list[Any] = field(default_factory=list, repr=False)
+    _futures: list[Any] = field(default_factory=list, repr=False)
+    _n_rows: int = 0
 
     def survey(self) -> list[PartSummary]:
-        """What there is to know of each part, in one pass; the parts stay with the workers."""
-        options = {"pure": False, "retries": _RETRIES}
-        if self.delayed is None:
-            self._checked = self.client.map(self.reader.check, self.batches, **options)
+        """Summarise each part, in one pass; the parts stay with the workers."""
+        if self.frames is None:
+            self._futures = self._map(self.reader.check, self.batches)
         else:
             from dask.delayed import delayed
 
-            check = delayed(self.reader.check, pure=False)
-            pairs = zip(self.batches, self.delayed, strict=True)
-            asked = [check(*pair) for pair in pairs]
-            self._checked = self.client.compute(asked, retries=_RETRIES)
+            check = delayed(_check_frame, pure=False)
+            asked = [check(self.reader, i, frame) for i, frame in enumerate(self.frames)]
+            self._futures = self.client.compute(asked, retries=_RETRIES)
         summaries: list[PartSummary] = self.client.gather(
-            self.client.map(attrgetter("summary"), self._checked, pure=False)
+            self._map(attrgetter("summary"), self._futures)
         )
         return summaries
 
-    def parts(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> AbstractParts:
-        """The parts, with every column assigned to its class."""
+    def assign(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> Self:
+        """Assign every column to its class."""
         sizes = [each.n_bytes for each in summaries]
         firsts = [0, *accumulate(each.n_rows for each in summaries)]
         keeps = _KEPT_COPIES * sum(sizes) <= _MEMORY_SHARE * self._memory()
-        bundles = [
-            self.client.submit(
-                partial(_bundle, self.reader, agreed, keeps),
-                firsts[some.start : some.stop],
-                self._checked[some.start : some.stop],
-                pure=False,
-                retries=_RETRIES,
-            )
-            for some in bundle_by_bytes(sizes)
-        ]
+        bundles = bundle_by_bytes(sizes, self.limits.min_bundle_bytes, self.limits.max_bundle_bytes)
+        slices = [slice(some.start, some.stop) for some in bundles]
+        make = partial(_bundle, self.reader, agreed, keeps)
         # The bundles hold what they need; how to make them again is known to the scheduler.
-        self._checked = []
-        return _DaskParts(self.client, bundles, agreed.n_rows, self.on_rows)
+        checked = [self._futures[some] for some in slices]
+        self._futures = self._map(make, [firsts[some] for some in slices], checked)
+        self._n_rows = agreed.n_rows
+        return self
+
+    def fold(self, function: Callable[[Part], _T | None]) -> _T:
+        futures = self._map(partial(_fold, function), self._futures)
+        while len(futures) > FAN_IN:
+            groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
+            futures = self._map(_add, groups)
+        results: list[_T | None] = self.client.gather(futures)
+        if self.on_rows is not None:
+            self.on_rows(self._n_rows)
+        return add_up_tree(results)
+
+    def _map(self, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
+        futures: list[Any] = self.client.map(function, *items, pure=False, retries=_RETRIES)
+        return futures
 
     def _memory(self) -> float:
         """Memory of all workers, in bytes."""
@@ -116,22 +125,8 @@ class _Bundle:
         return object.__sizeof__(self) + 8 * self.shape[0] * self.shape[1]
 
 
-class _DaskParts(AbstractParts):
-    def __init__(
-        self, client: Any, bundles: list[Any], n_rows: int, on_rows: Callable[[int], None] | None
-    ) -> None:
-        self._client, self._bundles, self._n_rows, self._on_rows = client, bundles, n_rows, on_rows
-
-    def fold(self, function: Callable[[Part], _T | None]) -> _T:
-        send = partial(_fold, function)
-        futures = self._client.map(send, self._bundles, pure=False, retries=_RETRIES)
-        while len(futures) > FAN_IN:
-            groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
-            futures = self._client.map(_add, groups, pure=False, retries=_RETRIES)
-        results: list[_T | None] = self._client.gather(futures)
-        if self._on_rows is not None:
-            self._on_rows(self._n_rows)
-        return add_up_tree(results)
+def _check_frame(reader: PartReader, number: int, frame: Any) -> CheckedPart:
+    return reader.check(FrameBatch(frame, f"partition {number}"))
 
 
 def _bundle(
@@ -151,7 +146,7 @@ def _bundle(
 
 def _fold(function: Callable[[Part], _T | None], bundle: _Bundle) -> _T | None:
     with limited_blas(bundle.shape), _reused_memory():
-        return fold_bundle(function, iter(bundle.parts))
+        return add_up(map(function, bundle.parts))
 
 
 def _add(results: list[_T | None]) -> _T | None:

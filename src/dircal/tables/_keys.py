@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.exceptions import UnknownGroupWarning, warn
 from dircal.tables._conversion import reject_masked
-from dircal.tables._label_types import as_label_array, as_plain
+from dircal.tables._labels import as_label_array, as_plain
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._values import eager_frame
 
@@ -131,8 +131,14 @@ def groups_of_fit(
             "`groups` is given, but `X` is a table. Name its column of groups: "
             "scan(..., group=...)."
         )
-    own = None if X.group is None else X.loaded.group
-    return X, None if own is None else check_keys("groups", own, len(own), None)
+    if X.group is None:
+        return X, None
+    if not X.is_in_memory:
+        raise ValueError(
+            f"{X.where} is read in parts, where groups are not supported. Pass a table that fits "
+            "into memory."
+        )
+    return X, check_keys("groups", X.loaded.group, X.loaded.n_rows)
 
 
 def split_groups(

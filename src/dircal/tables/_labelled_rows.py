@@ -1,21 +1,23 @@
-"""Scores and labels that have passed the door."""
+"""Rows with scores and labels that have passed validation, in memory or in parts of a table."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._core.data.array_source import ArraySource
-from dircal._core.data.chunks import AbstractChunkSource, Reader, row_slices
+from dircal._core.data.chunks import AbstractSums, Reader, row_slices
+from dircal._core.data.folds import FoldParts, RowFolds
+from dircal._core.data.parts import AbstractParts, Part, PartSource, PartView
 from dircal._core.data.simplex import rest_of_logits, rest_of_proba
 from dircal._typing import FloatArray, InputScale, IntArray, LabelArray
 from dircal.tables._columns import Arguments
-from dircal.tables._limits import LIMITS
+from dircal.tables._limits import LIMITS, TableLimits
 
-__all__ = ["BOTH", "ArrayRows", "LabelledRows"]
+__all__ = ["BOTH", "ArrayRows", "LabelledRows", "PartitionedRows"]
 
 BOTH = np.array([0, 1])
 """Labels of a problem of one class against the rest: the rest, and the class itself."""
@@ -23,98 +25,9 @@ BOTH = np.array([0, 1])
 _T = TypeVar("_T")
 
 
-class LabelledRows(ABC):
-    """Rows that have passed the door, wherever they are.
-
-    ``column_classes`` (k,) is the label of each column of the scores, ``classes`` the same sorted;
-    ``feature_names`` are those of a data frame; ``n_features`` is 1 where a single column was
-    given, and k otherwise.
-    """
-
-    classes: LabelArray
-    column_classes: LabelArray
-    feature_names: LabelArray | None
-    n_features: int
-    is_in_memory = True
-    """Whether the rows are one array, and not parts that are read in every pass."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
-
-    if TYPE_CHECKING:
-        # Fields of one subclass and properties of the other: dataclasses take properties of a base
-        # for defaults of fields.
-        @property
-        def dtype(self) -> np.dtype[Any]:
-            """Type of the scores as they were given."""
-
-        @property
-        def is_weighted(self) -> bool:
-            """Whether rows may differ in weight."""
-
-        @property
-        def total_weight(self) -> float:
-            """Sum of the sample weights."""
-
-        @property
-        def has_soft_labels(self) -> bool:
-            """Whether rows may have several labels, each with its probability."""
-
-    @abstractmethod
-    def weight_range(self) -> tuple[float, float] | None:
-        """Return the least and the largest positive weight, or None without weights."""
-
-    @abstractmethod
-    def unweighted(self) -> "LabelledRows":
-        """Return the rows of positive weight, without their weights."""
-
-    @abstractmethod
-    def fold_rows(self, function: "Callable[[ArrayRows], _T]") -> _T:
-        """Sum a function of the rows, part by part."""
-
-    @abstractmethod
-    def check(
-        self, function: "Callable[[ArrayRows, Arguments], None]", arguments: Arguments
-    ) -> None:
-        """Call a function of the rows that raises a ValueError if they are invalid.
-
-        Its ``arguments`` name rows by their place.
-        """
-
-    @abstractmethod
-    def sample(self, n_rows: int) -> "ArrayRows":
-        """All rows if they are in memory; of parts no more than ``n_rows``, evenly spread."""
-
-    @property
-    @abstractmethod
-    def in_memory(self) -> "ArrayRows":
-        """The rows as one array, for what needs all of them; a ValueError if they are in parts."""
-
-    @abstractmethod
-    def with_hard_rows(self) -> "LabelledRows":
-        """The same rows with one label each, for what needs it."""
-
-    @abstractmethod
-    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["LabelledRows"]:
-        """Yield a problem of two classes for each class: the rest, and the class itself.
-
-        ``read`` makes columns (k, m) of rows, in the order of the classes.
-        """
-
-    @abstractmethod
-    def undecided(self) -> "LabelledRows":
-        """Rows of logits in which two classes or more are not masked; all where there are none."""
-
-    @abstractmethod
-    def source(self, read: Reader) -> AbstractChunkSource:
-        """The rows as a source of chunks, with ``read`` to make scores of them."""
-
-
 @dataclass(frozen=True)
-class ArrayRows(LabelledRows):
-    """What `fit` and the measures work on, in memory.
+class ArrayRows:
+    """Labelled rows in memory that have passed validation.
 
     ``matrix`` is as given, of any float type and possibly mapped from a file; ``picked`` (n,) are
     the rows of it that are meant, None for all, so that folds need no copies. ``column_classes``
@@ -133,6 +46,9 @@ class ArrayRows(LabelledRows):
     n_features: int
     picked: IntArray | None = None
     targets: FloatArray | None = None
+    limits: TableLimits = LIMITS
+    is_in_memory: ClassVar[bool] = True
+    """Whether the rows are one array, and not parts that are read in every pass."""
 
     @property
     def inputs(self) -> npt.NDArray[Any]:
@@ -216,24 +132,20 @@ class ArrayRows(LabelledRows):
         replaced by what can be computed with.
         """
         n_samples, n_classes = self.shape
-        at_once = max(1, LIMITS.pair_cells // (2 * n_samples))
+        at_once = max(1, self.limits.pair_cells // (2 * n_samples))
         for first in range(0, n_classes, at_once):
-            chosen = slice(first, min(first + at_once, n_classes))
-            pairs = np.empty((chosen.stop - first, 2, n_samples))
-            for part in row_slices(self.shape):
-                block = self._columns(part, read)
-                pairs[:, 1, part] = block[chosen]
-                pairs[:, 0, part] = rest_of(scale, block)[chosen]
-            for i, pair in enumerate(pairs):
-                yield self.as_two_classes(pair.T, first + i)
+            yield from self.pairs(read, scale, range(first, min(first + at_once, n_classes)))
 
-    def one_against_rest(self, read: Reader, scale: InputScale, chosen: int) -> "ArrayRows":
-        """The same rows as a problem of two classes: the rest, and the ``chosen`` one."""
-        pair = np.empty((2, self.shape[0]))
+    def pairs(self, read: Reader, scale: InputScale, chosen: range) -> "Iterator[ArrayRows]":
+        """Yield the problem of two classes for each of the ``chosen`` classes."""
+        pairs = np.empty((len(chosen), 2, self.shape[0]))
+        some = slice(chosen.start, chosen.stop)
         for part in row_slices(self.shape):
             block = self._columns(part, read)
-            pair[:, part] = rest_of(scale, block)[chosen], block[chosen]
-        return self.as_two_classes(pair.T, chosen)
+            pairs[:, 1, part] = block[some]
+            pairs[:, 0, part] = rest_of(scale, block)[some]
+        for number, pair in zip(chosen, pairs, strict=True):
+            yield self.as_two_classes(pair.T, number)
 
     def _columns(self, part: slice, read: Reader) -> FloatArray:
         """Columns (k, m) of some rows; of weight zero, whatever can be read."""
@@ -325,3 +237,193 @@ class ArrayRows(LabelledRows):
 def rest_of(scale: InputScale, block: FloatArray) -> FloatArray:
     """Scores (k, m) of all classes but one, for each class."""
     return rest_of_logits(block) if scale == "logit" else rest_of_proba(block)
+
+
+@dataclass(frozen=True)
+class PartitionedRows:
+    """Labelled rows in parts of a table, on one machine or on many, that have passed validation.
+
+    ``parts`` contain `ArrayRows`. Each function in ``changes``, which can be sent to where the
+    parts are, makes other rows of these. ``n_rows_of_parts`` is their number before; ``dtype`` is
+    the type of all scores together. The other fields are those of `ArrayRows`.
+    """
+
+    parts: AbstractParts
+    classes: LabelArray
+    column_classes: LabelArray
+    feature_names: LabelArray | None
+    n_features: int
+    n_rows: int
+    total_weight: float
+    n_rows_of_parts: int
+    dtype: np.dtype[Any]
+    is_weighted: bool
+    has_soft_labels: bool
+    changes: tuple[Callable[[ArrayRows], ArrayRows], ...] = ()
+    is_in_memory: ClassVar[bool] = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return self.n_rows, len(self.column_classes)
+
+    def weight_range(self) -> tuple[float, float] | None:
+        """Return the least and the largest positive weight, or None without weights."""
+        if not self.is_weighted:
+            return None
+        found = [one for one in self.parts.fold(_weight_range) if one is not None]
+        return min(low for low, _ in found), max(high for _, high in found)
+
+    def unweighted(self) -> "PartitionedRows":
+        """Return the rows without their weights, all of which are positive."""
+        if not self.is_weighted:
+            return self
+        weight = float(self.n_rows)
+        return self._changed(ArrayRows.unweighted, is_weighted=False, total_weight=weight)
+
+    def _changed(
+        self, change: Callable[[ArrayRows], ArrayRows], **fields: Any
+    ) -> "PartitionedRows":
+        """Return the rows with another change after those before."""
+        return replace(self, changes=(*self.changes, change), **fields)
+
+    def undecided(self) -> "PartitionedRows":
+        """Rows of logits in which two classes or more are not masked; all where there are none."""
+        found = self.parts.fold(partial(_count_undecided, self._change))
+        if found.n_rows in (0, self.n_rows) or found.weight == 0.0:
+            return self
+        return self._changed(_undecided_rows, n_rows=found.n_rows, total_weight=found.weight)
+
+    @property
+    def in_memory(self) -> ArrayRows:
+        """Raise: the rows are read in parts."""
+        raise ValueError(
+            "the table is read in parts, but all rows are needed at once. Pass a table that fits "
+            "into memory, or a sample of the rows."
+        )
+
+    def with_hard_rows(self) -> "PartitionedRows":
+        """These rows, which have one label each."""
+        return self
+
+    def against_rest(self, read: Reader, scale: InputScale) -> Iterator["PartitionedRows"]:
+        """Yield a problem of two classes for each class, each part changed where it lies."""
+        for chosen in range(len(self.classes)):
+            yield self._changed(
+                partial(_one_against_rest, read, scale, chosen),
+                classes=BOTH,
+                column_classes=BOTH,
+                feature_names=None,
+                n_features=2,
+            )
+
+    def left_for_fit(self, folds: RowFolds, number: int) -> "PartitionedRows":
+        """The rows of all folds but one."""
+        return self._in(FoldParts(self.parts, folds, number, is_held_out=False))
+
+    def held_out(self, folds: RowFolds, numbers: Iterable[int]) -> "list[PartitionedRows]":
+        """The rows of each of some folds, numbered one after another and weighed together."""
+        found: list[PartitionedRows] = []
+        n_before = 0
+        for number in numbers:
+            parts = FoldParts(self.parts, folds, number, is_held_out=True, n_before=n_before)
+            found.append(self._in(parts))
+            n_before += found[-1].n_rows
+        total = sum(one.total_weight for one in found)
+        return [replace(one, total_weight=total) for one in found]
+
+    def _in(self, parts: FoldParts) -> "PartitionedRows":
+        n_rows = parts.folds.rows_before(parts.fold_number, self.n_rows_of_parts)
+        if not parts.is_held_out:
+            n_rows = self.n_rows_of_parts - n_rows
+        weight = parts.fold(_weight_of) if self.is_weighted else float(n_rows)
+        return replace(
+            self, parts=parts, n_rows=n_rows, n_rows_of_parts=n_rows, total_weight=weight
+        )
+
+    def fold_rows(self, function: Callable[[ArrayRows], _T]) -> _T:
+        """Sum a function of the rows, part by part."""
+        return self.parts.fold(partial(_of_rows, function))
+
+    def check(self, function: Callable[[ArrayRows, Arguments], None], arguments: Arguments) -> None:
+        """Call a function of each part; raise the error of the first one that is invalid."""
+        errors = self.parts.fold(partial(_error_of, function, arguments))
+        error = next((error for error in errors if error), "")
+        if error:
+            raise ValueError(error)
+
+    def sample(self, n_rows: int) -> ArrayRows:
+        """Every so many rows, no more than ``n_rows``; all where they are no more."""
+        some = self.parts.fold(partial(_every, -(-self.n_rows_of_parts // n_rows)))
+        return some[0].with_more(some[1:])
+
+    def source(self, read: Reader) -> PartSource:
+        """The rows as a source of chunks, with ``read`` to make scores of them."""
+        totals = len(self.column_classes), self.n_rows, self.total_weight
+        view = PartView(read, self._change, self.total_weight)
+        return PartSource(((self.parts, view),), self.n_rows_of_parts, totals, self.is_weighted)
+
+    @property
+    def _change(self) -> Callable[[ArrayRows], ArrayRows] | None:
+        """All changes as one function."""
+        return partial(_change_rows, self.changes) if self.changes else None
+
+
+LabelledRows: TypeAlias = ArrayRows | PartitionedRows
+"""Rows that have passed validation. Both have the same methods, as far as rows in parts can."""
+
+
+def _change_rows(changes: Sequence[Callable[[ArrayRows], ArrayRows]], rows: ArrayRows) -> ArrayRows:
+    for change in changes:
+        rows = change(rows)
+    return rows
+
+
+def _of_rows(function: Callable[[ArrayRows], _T], part: Part) -> _T:
+    return function(part.rows)
+
+
+def _one_against_rest(read: Reader, scale: InputScale, chosen: int, rows: ArrayRows) -> ArrayRows:
+    return next(rows.pairs(read, scale, range(chosen, chosen + 1)))
+
+
+def _weight_of(part: Part) -> float:
+    weight = part.rows.sample_weight
+    return float(part.rows.shape[0] if weight is None else weight.sum())
+
+
+def _weight_range(part: Part) -> list[tuple[float, float] | None]:
+    return [part.rows.weight_range()]
+
+
+def _every(step: int, part: Part) -> list[ArrayRows] | None:
+    here = np.arange(-part.first % step, part.rows.shape[0], step)
+    return [part.rows.take(here).copied()] if len(here) else None
+
+
+@dataclass
+class _Undecided(AbstractSums):
+    n_rows: int
+    weight: float
+
+
+def _count_undecided(change: Callable[[ArrayRows], ArrayRows] | None, part: Part) -> _Undecided:
+    rows = part.rows if change is None else change(part.rows)
+    used, weight = rows.is_undecided(), rows.sample_weight
+    n_rows = int(np.count_nonzero(used))
+    return _Undecided(n_rows, float(n_rows if weight is None else weight[used].sum()))
+
+
+def _undecided_rows(rows: ArrayRows) -> ArrayRows:
+    used = rows.is_undecided()
+    return rows if used.all() else rows.take(np.flatnonzero(used))
+
+
+def _error_of(
+    function: Callable[[ArrayRows, Arguments], None], arguments: Arguments, part: Part
+) -> list[str]:
+    try:
+        function(part.rows, replace(arguments, row=part.place))
+    except ValueError as error:
+        return [str(error)]
+    return [""]

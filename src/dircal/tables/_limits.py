@@ -32,6 +32,10 @@ class TableLimits:
         Cells of two-class problems that are in memory at a time, and at least one problem.
     threads : int
         Threads that read parts: each has one in memory, so more would cost more than they save.
+    min_bundle_bytes, max_bundle_bytes : int
+        Parts that are worked on together have 1/64 of the bytes of the table within these limits:
+        small enough to share out, and large enough that sending them, about a millisecond, does
+        not count.
     """
 
     memory_bytes: int = 256 * 2**20
@@ -44,6 +48,8 @@ class TableLimits:
     buffer_bytes: int = 2**20
     pair_cells: int = 2**24
     threads: int = 4
+    min_bundle_bytes: int = 8 * 2**20
+    max_bundle_bytes: int = 256 * 2**20
 
 
 LIMITS = TableLimits()

@@ -5,77 +5,95 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from dircal._core.data.parts import (
-    AbstractParts,
-    Part,
-    add_up_tree,
-    bundle_by_bytes,
-    fold_bundle,
-)
+from dircal._core.data.parts import AbstractParts, Part, add_up, add_up_tree, bundle_by_bytes
 from dircal.tables._batches import AbstractBatch
 from dircal.tables._limits import TableLimits
-from dircal.tables._part_reader import CheckedPart, PartReader
 from dircal.tables._raw_rows import Agreement, PartSummary
+from dircal.tables._reading import CheckedPart, PartReader
 
-__all__ = ["LocalStore"]
+__all__ = ["LocalParts"]
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
-@dataclass
-class LocalStore:
-    """A table in parts that this process reads.
+@dataclass(eq=False)
+class LocalParts(AbstractParts):
+    """Parts of a table that this process reads.
 
-    ``on_rows`` hears of every part that was folded or checked, with the number of its rows.
+    ``on_rows`` is called with the number of rows of every part that was folded or checked.
     """
 
     batches: Sequence[AbstractBatch]
     reader: PartReader
     limits: TableLimits
     on_rows: Callable[[int], None] | None = None
-    _kept: dict[int, CheckedPart] = field(default_factory=dict, repr=False)
+    _checked: dict[int, CheckedPart] = field(default_factory=dict, repr=False)
+    _kept: dict[int, Part] | None = field(default=None, repr=False)
+    _agreed: Any = None
+    _n_rows: list[int] = field(default_factory=list)
+    _firsts: list[int] = field(default_factory=list)
+    _bundles: list[range] = field(default_factory=list)
 
     def survey(self) -> list[PartSummary]:
-        """What there is to know of each part, in one pass."""
-        return list(self.map(self._check, range(len(self.batches))))
+        """Summarise each part, in one pass."""
+        return list(self._map(self._check, range(len(self.batches))))
 
     def _check(self, i: int) -> PartSummary:
         checked = self.reader.check(self.batches[i])
-        if (
-            sum(each.summary.n_bytes for each in [*self._kept.values(), checked])
-            <= self.limits.memory_bytes
-        ):
-            self._kept[i] = checked
-        if self.on_rows is not None:
-            self.on_rows(checked.summary.n_rows)
+        n_bytes = sum(each.summary.n_bytes for each in [*self._checked.values(), checked])
+        if n_bytes <= self.limits.memory_bytes:
+            self._checked[i] = checked
+        self._report(checked.summary.n_rows)
         return checked.summary
 
-    def parts(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> AbstractParts:
-        """The parts, with every column assigned to its class."""
-        return _LocalParts(self, agreed, summaries)
+    def assign(self, agreed: Agreement, summaries: Sequence[PartSummary]) -> Self:
+        """Assign every column to its class."""
+        sizes, limits = [each.n_bytes for each in summaries], self.limits
+        self._agreed, self._n_rows = agreed, [each.n_rows for each in summaries]
+        self._firsts = [0, *accumulate(self._n_rows)]
+        self._bundles = bundle_by_bytes(sizes, limits.min_bundle_bytes, limits.max_bundle_bytes)
+        if sum(sizes) <= limits.memory_bytes:
+            self._kept = {}
+        else:
+            self._checked.clear()
+        return self
 
-    def load(self, i: int, n_rows: int) -> Any:
-        """A part as it was checked."""
-        if i in self._kept:
-            return self._kept[i].raw
-        batch = self.batches[i]
-        raw, _ = self.reader.read(batch)
-        if raw is None or len(raw.inputs) != n_rows:
+    def fold(self, function: Callable[[Part], _T | None]) -> _T:
+        def of_bundle(bundle: range) -> _T | None:
+            return add_up(map(function, self._read(bundle)))
+
+        return add_up_tree(self._map(of_bundle, self._bundles))
+
+    def _read(self, bundle: range) -> Iterator[Part]:
+        for i in bundle:
+            if self._n_rows[i]:
+                yield self._part(i)
+                self._report(self._n_rows[i])
+
+    def _part(self, i: int) -> Part:
+        kept, batch = self._kept, self.batches[i]
+        if kept is not None and i in kept:
+            return kept[i]
+        raw = self._checked.pop(i).raw if i in self._checked else self.reader.read(batch)[0]
+        if raw is None or len(raw.inputs) != self._n_rows[i]:
             raise ValueError(
-                f"{batch.name} has changed since it was checked: it had {n_rows:,} rows then. "
-                "Fit again when it is no longer written to."
+                f"{batch.name} has changed since it was checked: it had {self._n_rows[i]:,} rows "
+                "then. Fit again when it is no longer written to."
             )
-        return raw
+        part = self.reader.part(raw, self._agreed, self._firsts[i], keeps=kept is not None)
+        if kept is not None:
+            kept[i] = part
+        return part
 
-    def let_go(self) -> None:
-        """Forget the parts that were kept."""
-        self._kept.clear()
+    def _report(self, n_rows: int) -> None:
+        if self.on_rows is not None:
+            self.on_rows(n_rows)
 
-    def map(self, function: Callable[[_S], _T], items: Sequence[_S]) -> Iterator[_T]:
-        """What a function makes of each item, in order, by so many threads."""
+    def _map(self, function: Callable[[_S], _T], items: Sequence[_S]) -> Iterator[_T]:
+        """Apply a function to each item, in order, by several threads."""
         n_threads = min(self.limits.threads, os.cpu_count() or 1)
         if n_threads == 1 or len(items) == 1:
             yield from map(function, items)
@@ -86,42 +104,3 @@ class LocalStore:
             except BaseException:
                 threads.shutdown(wait=False, cancel_futures=True)
                 raise
-
-
-class _LocalParts(AbstractParts):
-    def __init__(
-        self, table: LocalStore, agreed: Agreement, summaries: Sequence[PartSummary]
-    ) -> None:
-        self._table, self._agreed, self._summaries = table, agreed, summaries
-        self._firsts = [0, *accumulate(each.n_rows for each in summaries)]
-        self._bundles = bundle_by_bytes([each.n_bytes for each in summaries])
-        self._kept: dict[int, Part] | None = None
-        if sum(each.n_bytes for each in summaries) <= table.limits.memory_bytes:
-            self._kept = {}
-        else:
-            table.let_go()
-
-    def fold(self, function: Callable[[Part], _T | None]) -> _T:
-        def of_bundle(bundle: range) -> _T | None:
-            return fold_bundle(function, self._read(bundle))
-
-        return add_up_tree(self._table.map(of_bundle, self._bundles))
-
-    def _read(self, bundle: range) -> Iterator[Part]:
-        for i in bundle:
-            if self._summaries[i].n_rows == 0:
-                continue
-            yield self._part(i)
-            if self._table.on_rows is not None:
-                self._table.on_rows(self._summaries[i].n_rows)
-
-    def _part(self, i: int) -> Part:
-        kept = self._kept
-        if kept is not None and i in kept:
-            return kept[i]
-        raw = self._table.load(i, self._summaries[i].n_rows)
-        first = self._firsts[i]
-        part = self._table.reader.part(raw, self._agreed, first, keeps=kept is not None)
-        if kept is not None:
-            kept[i] = part
-        return part

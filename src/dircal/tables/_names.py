@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dircal._typing import LabelArray
-from dircal.tables._label_types import show
+from dircal.tables._labels import show
 
 __all__ = [
     "as_classes",
@@ -69,10 +69,13 @@ def match_names(names: LabelArray, labels: LabelArray) -> LabelArray | None:
         return matched
     columns, texts = [str(name) for name in names], [*map(label_text, labels.tolist())]
     for form in _FORMS:
-        shorter, longer = ([form(text) for text in each] for each in (texts, columns))
-        places = {_places(stems, shorter) for stems in _readings(longer, shorter)}
+        short, long = ([form(text) for text in each] for each in (texts, columns))
+        pairs = [
+            ([_cut(column, affix) for column in long], short) for affix in _affixes(long, short)
+        ]
         # Labels with an affix, columns without.
-        places |= {_places(longer, stems) for stems in _readings(shorter, longer)}
+        pairs += [(long, [_cut(text, affix) for text in short]) for affix in _affixes(short, long)]
+        places = {tuple(map(stems.index, called)) for called, stems in pairs}
         if len(places) == 1:
             found: LabelArray = labels[np.array(places.pop())]
             return found
@@ -158,32 +161,20 @@ def _typed(
     return [known.get(form(stem), stem) for stem in stems]
 
 
-def _places(texts: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
-    """Where each of some texts stands among others."""
-    place = {text: i for i, text in enumerate(among)}
-    return tuple(place[text] for text in texts)
-
-
-def _readings(columns: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
-    """Columns without a common affix, where what is left are the labels."""
-    for affix in _affixes(columns, labels):
-        yield [_cut(column, affix) for column in columns]
-
-
 def _affixes(columns: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Lengths of what all columns begin and end with, where every label is what is left of one."""
+    """Lengths of the text around the stems of all columns, if every label is one of these."""
     if len({*labels}) < len(labels) or len({*columns}) < len(columns):
         return
-    before, after = _n_in_common(columns), _n_in_common([column[::-1] for column in columns])
     longest = max(labels, key=len)
-    for affix in sorted({*_affixes_around(columns, longest, before, after)}):
-        stems = [_cut(column, affix) for column in columns]
-        apart = all(
-            _apart(column[: affix[0]], stem, column[len(column) - affix[1] :])
-            for column, stem in zip(columns, stems, strict=True)
-        )
-        if apart and {*labels} <= {*stems}:
-            yield affix
+    for before, after in {around for column in columns for around in _around(column, longest)}:
+        n_around = len(before) + len(after)
+        if all(
+            len(column) > n_around and column.startswith(before) and column.endswith(after)
+            for column in columns
+        ):
+            stems = [_cut(column, (len(before), len(after))) for column in columns]
+            if all(_apart(before, stem, after) for stem in stems) and {*labels} <= {*stems}:
+                yield len(before), len(after)
 
 
 def _around(column: str, text: str) -> Iterator[tuple[str, str]]:
@@ -192,24 +183,6 @@ def _around(column: str, text: str) -> Iterator[tuple[str, str]]:
     while start >= 0:
         yield column[:start], column[start + len(text) :]
         start = column.find(text, start + 1)
-
-
-def _affixes_around(
-    columns: Sequence[str], label: str, longest_before: int, longest_after: int
-) -> Iterator[tuple[int, int]]:
-    """What may stand before and after a label in some column."""
-    for column in columns:
-        for before in range(longest_before + 1):
-            after = len(column) - before - len(label)
-            if 0 <= after <= longest_after and column.startswith(label, before):
-                yield before, after
-
-
-def _n_in_common(texts: Sequence[str]) -> int:
-    """How many characters all texts begin with."""
-    first, last = min(texts), max(texts)
-    same = [i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b]
-    return same[0] if same else len(first)
 
 
 def _cut(column: str, affix: tuple[int, int]) -> str:

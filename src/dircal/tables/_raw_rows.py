@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dircal._core.data.parts import AbstractParts
 from dircal._typing import ArrayLike, FloatArray, InputScale, LabelArray
-from dircal.tables._columns import FITTING, Arguments, classes_of_columns
+from dircal.tables._columns import (
+    FITTING,
+    Arguments,
+    classes_of_columns,
+    classes_of_two,
+    two_columns,
+)
 from dircal.tables._conversion import as_array, category_order, reject_masked
-from dircal.tables._label_types import as_label_array
-from dircal.tables._labelled_rows import ArrayRows
-from dircal.tables._labels import as_labels, class_indices, observed_classes
+from dircal.tables._labelled_rows import ArrayRows, PartitionedRows
+from dircal.tables._labels import as_label_array, as_labels, class_indices, observed_classes
 from dircal.tables._numbers import LARGEST, reject_datetimes
-from dircal.tables._row_sums import RowSum
 from dircal.tables._soft_labels import SoftReading, SoftSummary, as_soft_table, has_label_columns
-from dircal.tables._two_classes import classes_of_two, two_columns
-from dircal.tables._values import as_matrix, worst_row_sum
+from dircal.tables._values import RowSum, as_matrix, worst_row_sum
 
 __all__ = ["Agreement", "PartSummary", "RawRows", "agree", "check_weight", "common_labels"]
 
@@ -175,6 +179,14 @@ class Agreement:
     dtype: np.dtype[Any]
     is_weighted: bool
     soft: SoftReading | None = None
+
+    def in_parts(self, parts: AbstractParts) -> PartitionedRows:
+        """Return the rows of parts that agree."""
+        fields = {name: value for name, value in vars(self).items() if name != "soft"}
+        is_soft = self.soft is not None and not self.soft.are_certain
+        return PartitionedRows(
+            parts, **fields, n_rows_of_parts=self.n_rows, has_soft_labels=is_soft
+        )
 
 
 def agree(

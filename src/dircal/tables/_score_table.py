@@ -1,6 +1,5 @@
 """A table of scores: columns with roles, and rows in batches, wherever they lie."""
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 
 from dircal._table_files import file_kind, files_of
 from dircal._typing import LabelArray
@@ -23,12 +23,14 @@ from dircal.tables._batches import (
 )
 from dircal.tables._column_choice import PYTHON, ClassColumns, TableColumns, Wording
 from dircal.tables._columns import Arguments
+from dircal.tables._labels import show
 from dircal.tables._limits import LIMITS, TableLimits
 from dircal.tables._names import label_text
 from dircal.tables._text import TextFile
 
+# What reads rows needs scikit-learn, and is imported after the columns are found.
 if TYPE_CHECKING:
-    from dircal.tables._loaded import LoadedRows
+    from dircal.tables._reading import RowReader, SoftColumns, TableRows
 
 __all__ = ["ScoreTable", "scan", "scan_files", "with_common_classes"]
 
@@ -89,30 +91,17 @@ class ScoreTable:
     annotators_share: bool = False
 
     def __post_init__(self) -> None:
-        words = self.columns.words
-        for name, argument in (
-            (self.label, words.label),
-            (self.weight, words.weight),
-            (self.group, words.group),
-        ):
+        """Raise if a column is not there, or is named for two purposes."""
+        words, columns = self.columns.words, self.columns
+        lists = (self.scores, words.scores), (self.label_columns, words.label_columns)
+        single = (self.label, words.label), (self.weight, words.weight), (self.group, words.group)
+        for name, argument in single:
             if name is not None and not self.is_label_file(name):
-                self.columns.position(name, argument)
-        if self.columns.by_nature is None:
-            self.columns.check_names(self.scores, words.scores)
-            self.columns.check_names(self.label_columns, words.label_columns)
-        self._check_roles()
-
-    def _check_roles(self) -> None:
-        """Raise if a column is named for two purposes."""
-        words = self.columns.words
+                columns.position(name, argument)
+        for names, argument in lists if columns.by_nature is None else ():
+            columns.check_names(names, argument)
         roles: dict[str, str] = {}
-        for names, argument in (
-            (self.label, words.label),
-            (self.weight, words.weight),
-            (self.group, words.group),
-            (self.scores, words.scores),
-            (self.label_columns, words.label_columns),
-        ):
+        for names, argument in (*single, *lists):
             for name in [names] if isinstance(names, str) else names or ():
                 if roles.setdefault(name, argument) != argument:
                     raise ValueError(
@@ -130,26 +119,54 @@ class ScoreTable:
         """Whether the rows are loaded into memory when they are used."""
         if self.client is not None or self.dask_frame is not None:
             return False
-        size = sum(batch.n_bytes(len(self.columns.names)) for batch in self.batches)
-        return size <= self.limits.memory_bytes
+        n_rows = sum(batch.n_rows for batch in self.batches)
+        return 8 * n_rows * len(self.columns.names) <= self.limits.memory_bytes
 
     @cached_property
-    def loaded(self) -> "LoadedRows":
+    def loaded(self) -> "TableRows":
         """The rows, loaded into memory."""
-        loaded: LoadedRows = _loading().load(self)
-        return loaded
+        from dircal.tables._reading import load
+
+        return load(self)
 
     @cached_property
-    def labels(self) -> LabelArray:
+    def labels(self) -> Any:
         """The labels of the rows, without their scores."""
-        labels: LabelArray = _loading().load_labels(self)
-        return labels
+        from dircal.tables._reading import load
+
+        return load(self, has_scores=False).labels
 
     @cached_property
     def observed(self) -> LabelArray:
         """The distinct labels, sorted."""
-        observed: LabelArray = _loading().observed_labels(self)
-        return observed
+        from dircal.tables._reading import observed_labels
+
+        return observed_labels(self)
+
+    @cached_property
+    def soft(self) -> "SoftColumns | None":
+        """Columns with soft labels."""
+        from dircal.tables._reading import find_soft_columns
+
+        return None if self.label_columns is None else find_soft_columns(self)
+
+    def reader(self, scores: Sequence[str]) -> "RowReader":
+        """Return what reads the rows of a batch, with these columns of scores."""
+        from dircal.tables._reading import RowReader
+
+        has_text = self.label is not None and any(one.has_text_labels for one in self.batches)
+        return RowReader(
+            self.where.strip("'"),
+            self.columns.words,
+            tuple(scores),
+            self.label,
+            self.skip_unlabelled,
+            self.soft,
+            self.weight,
+            self.group if self.is_in_memory else None,
+            has_text and self.observed.dtype.kind in "iu",
+            self.annotators_share,
+        )
 
     def read(self, scores: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, BatchRows]]:
         """Yield columns, a batch with its scores as an array at a time, and its first row."""
@@ -165,12 +182,21 @@ class ScoreTable:
     @cached_property
     def found(self) -> ClassColumns:
         """The columns with scores, and the label of each."""
-        if self.is_in_memory:
-            return self.loaded.found
-        if self.label_columns is not None:
-            found: ClassColumns = _loading().soft_columns(self)[1]
-            return found
-        return self.find(self.observed)
+        if self.soft is not None:
+            return self.soft.found
+        return self.find(np.asarray(self.classes) if self.label is None else self.observed)
+
+    def scores_of(self, classes: LabelArray) -> npt.NDArray[Any]:
+        """Load the scores, with columns in the order of ``classes``."""
+        own, wanted = self.found.classes.tolist(), classes.tolist()
+        scores = self.loaded.scores
+        is_single = scores.shape[1] == 1
+        if {*own} != {*wanted} or (is_single and own != wanted):
+            raise ValueError(
+                f"the tables have other classes: {show(classes)} and {show(self.found.classes)}. "
+                "Name the columns of the scores, and their classes."
+            )
+        return scores if is_single else scores[:, [own.index(label) for label in wanted]]
 
     @cached_property
     def score_columns(self) -> tuple[list[str], LabelArray | None]:
@@ -187,19 +213,12 @@ class ScoreTable:
         return self.columns.of_classes(self.scores, self.classes, labels, [*taken, *aside])
 
     def arguments(
-        self, given: Arguments, place: Callable[[int], str], found: ClassColumns | None = None
+        self, given: Arguments, place: Callable[[int], str] = "row {}".format
     ) -> Arguments:
-        """Return the names of the table, its rows and its columns in messages about values.
-
-        ``found`` are the columns with scores; None stands for those that this finds.
-        """
+        """Return the names of the table, its rows and its columns in messages about values."""
         words = self.columns.words
-        if found is None:
-            names = self.score_columns[0]
-        else:
-            names = [self.columns.names[i] for i in found.positions]
-        if self.label_columns is not None and self.columns.by_nature is None:
-            given = replace(given, label_column=ColumnNames(_loading().soft_columns(self)[0]))
+        if self.soft is not None and self.soft.order is None:
+            given = replace(given, label_column=ColumnNames(self.soft.names))
         return replace(
             given,
             scores=self.where.strip("'"),
@@ -208,7 +227,7 @@ class ScoreTable:
             fix=f"Pass {words.scale} if these are logits; otherwise check that {words.scores} "
             "names all classes and nothing else.",
             row=place,
-            column=ColumnNames(names),
+            column=ColumnNames(self.score_columns[0]),
         )
 
 
@@ -216,7 +235,7 @@ class ScoreTable:
 class ColumnNames:
     """Names columns in messages. It can be sent to another process."""
 
-    names: list[str]
+    names: Sequence[str]
 
     def __call__(self, column: int) -> str:
         return f"column {self.names[column]!r}"
@@ -304,10 +323,11 @@ def scan(
         "skip_unlabelled": skip_unlabelled,
         "client": client,
     }
+    dialect = TextFile(Path(), delimiter, decimal, encoding)
     if isinstance(source, str | Path):
         array = scores if isinstance(scores, str) else None
-        dialect = TextFile(Path(), delimiter, decimal, encoding)
         return scan_files(Path(source), dialect, array=array, options=options)
+    dialect.reject("`source`", vars(PYTHON))
     if nw.dependencies.is_dask_dataframe(source):
         options["client"] = default_client() if client is None else client
         return _table("the table", source.columns, (), options | {"dask_frame": source})
@@ -324,7 +344,7 @@ def scan(
             return _table(repr(str(source[0])), names, tuple(groups), options, files)
         if all(nw.dependencies.is_into_dataframe(one) for one in source):
             names = nw.from_native(source[0], eager_only=True).columns
-            batches = tuple(FrameBatch(frame, i) for i, frame in enumerate(source))
+            batches = tuple(FrameBatch(frame, f"part {i}") for i, frame in enumerate(source))
             return _table("the table", names, batches, options)
     what = f"a list of {len(source)}" if isinstance(source, list) else f"a {type(source).__name__}"
     raise ValueError(
@@ -348,6 +368,8 @@ def scan_files(
     """
     files = files_of(path)
     kind, where = file_kind(files[0]), repr(str(path))
+    if kind in (".parquet", ".npy", ".npz"):
+        dialect.reject(where, vars(words))
     if kind == ".parquet":
         groups, names = row_groups(files)
         return _table(where, names, tuple(groups), options, files, words=words)
@@ -385,11 +407,6 @@ def with_common_classes(*tables: ScoreTable) -> list[ScoreTable]:
         return [*tables]
     classes = [label_text(label) for label in every.tolist()]
     return [replace(table, classes=classes) for table in tables]
-
-
-def _loading() -> Any:
-    """Import the module that loads rows: it needs scikit-learn, and the names of columns do not."""
-    return importlib.import_module("dircal.tables._loaded")
 
 
 def default_client() -> Any:

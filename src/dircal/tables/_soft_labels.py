@@ -11,10 +11,9 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.tables._columns import Arguments, reject_ambiguous_columns
 from dircal.tables._conversion import as_array, reject_masked, reject_sparse
-from dircal.tables._label_types import SEVERAL_LABELS, as_label_array, check_classes, show
+from dircal.tables._labels import SEVERAL_LABELS, as_label_array, check_classes, show
 from dircal.tables._names import match_names
-from dircal.tables._row_sums import RowSum
-from dircal.tables._values import eager_frame
+from dircal.tables._values import RowSum, eager_frame
 
 __all__ = [
     "SoftReading",

@@ -4,10 +4,9 @@ import codecs
 import csv
 import gzip
 import io
-import mmap
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,6 +86,16 @@ class TextFile:
                 )
         return delimiter, names
 
+    def reject(self, where: str, options: Mapping[str, str]) -> None:
+        """Raise if one of the ``options``, by their names, is passed for a table without text."""
+        defaults = {"delimiter": None, "decimal": ".", "encoding": None}
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"{options[name]} is {getattr(self, name)!r}, but {where} is not a text file. "
+                    "Leave it out."
+                )
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
@@ -159,22 +168,15 @@ class TextFile:
 
     def write(self, file: IO[bytes], columns: Sequence[Any]) -> None:
         """Write rows to a target: columns of text or numbers, as arrays of pyarrow."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         delimiter = self.header[0]
         cells = [_quoted(self._as_text(column), delimiter) for column in columns]
         lines = pc.binary_join_element_wise(*cells, delimiter)
-        # Strings lie one after another in memory: with line ends they are the file.
-        text = pc.binary_join_element_wise(lines, "", "\n")
-        for chunk in text.chunks if hasattr(text, "chunks") else [text]:
-            content = chunk.buffers()[2]
-            if content is None:
-                continue
-            offsets = np.frombuffer(
-                chunk.buffers()[1], np.int64 if "large" in str(chunk.type) else np.int32
-            )
-            piece = memoryview(content)[offsets[chunk.offset] : offsets[chunk.offset + len(chunk)]]
-            file.write(piece)
+        [text] = pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "\n")
+        file.write(text.as_buffer())
+        file.write(b"\n")
 
     def write_header(self, file: IO[bytes], names: Sequence[str]) -> None:
         """Write the names of columns to a target, after the byte-order mark of the old file."""
@@ -211,33 +213,11 @@ class TextFile:
     def _is_utf8(self) -> bool:
         return self._codec == "utf-8"
 
-    @cached_property
-    def _has_quotes(self) -> bool:
-        """Whether cells may be quoted, and so contain line ends, which takes longer to read."""
-        if not self._is_plain:
-            return True
-        with (
-            self.path.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            return content.find(b'"') >= 0
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether pyarrow can read the bytes of the file by itself."""
-        return self._is_utf8 and not self.is_gzip
-
-    @contextmanager
-    def _source(self) -> Iterator[Any]:
-        """Open the file for pyarrow, which reads plain files itself."""
-        if not self._is_plain:
-            with self._bytes() as file:
-                yield file
-            return
+    def _source(self) -> Any:
+        """Open the file for pyarrow."""
         import pyarrow as pa
 
-        with pa.OSFile(str(self.path)) as native:
-            yield native
+        return pa.input_stream(str(self.path), "gzip" if self.is_gzip else None)
 
     def _options(self, block_bytes: int) -> dict[str, Any]:
         import pyarrow as pa
@@ -251,21 +231,14 @@ class TextFile:
                 block_size=block_bytes,
                 encoding=self._codec,
             ),
-            "parse_options": pc.ParseOptions(
-                delimiter=delimiter, newlines_in_values=self._has_quotes
-            ),
+            "parse_options": pc.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             "convert_options": pc.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
         }
 
-    @contextmanager
-    def _bytes(self) -> Iterator[Any]:
-        with self.path.open("rb") as raw:
-            if self.is_gzip:
-                yield gzip.GzipFile(fileobj=raw)
-            else:
-                yield raw
+    def _bytes(self) -> Any:
+        return gzip.open(self.path) if self.is_gzip else self.path.open("rb")
 
     @contextmanager
     def _open(self) -> Iterator[io.TextIOWrapper]:
@@ -332,7 +305,9 @@ class TextFile:
                 f"{str(self.path)!r} is not text in {self._codec.upper()} ({what}). "
                 f"Save it as UTF-8, or pass its encoding: --encoding {guess} or encoding={guess!r}."
             ) from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (OSError, EOFError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
             raise ValueError(
                 f"{str(self.path)!r} is damaged or cut off ({error}). Write or copy it again."
             ) from error

@@ -47,7 +47,7 @@ def test_arguments_are_handed_over(run, write_csv, stand_in, animals, tmp_path):
     np.testing.assert_array_equal(rows.scores, animals[0])
     np.testing.assert_array_equal(rows.labels, animals[1])
     assert list(last["calibrators"]) == ["temperature"]
-    assert rows.classes.tolist() == ["ant", "bee", "cow"]
+    assert last["table"].found.classes.tolist() == ["ant", "bee", "cow"]
     assert (last["cv"], last["n_resamples"], last["random_state"]) == (3, 200, 5)
     assert (last["title"], last["source"], last["input_scale"]) == (
         "Animals",

@@ -28,7 +28,6 @@ __all__ = [
     "Memo",
     "Reader",
     "SeveralSums",
-    "Span",
     "Survey",
     "Together",
     "clipped",
@@ -246,22 +245,11 @@ class AbstractChunkSource(ABC):
         """What one pass tells of all rows; it is made once."""
         return self.fold(partial(survey_of, self.n_classes))
 
-    def fold_with_survey(self, functions: "Sequence[Callable[[Chunk], Any]]") -> list[Any]:
-        """Sum several functions in one pass; the first pass over a source makes the survey too."""
-        if "survey" in self.__dict__:
-            if len(functions) == 1:
-                return [self.fold(functions[0])]
-            return self.fold(Together(tuple(functions))).values
-        # The survey first: some functions use up what they are given.
-        every: list[Callable[[Chunk], Any]] = [partial(survey_of, self.n_classes), *functions]
-        survey, *values = self.fold(Together(tuple(every))).values
-        self.__dict__.setdefault("survey", survey)
-        return values
-
     @property
     def span(self) -> tuple[float, float]:
         """The smallest and the largest score."""
-        return self.survey.span.low, self.survey.span.high
+        opposite_of_low, high = self.survey.span.value
+        return -float(opposite_of_low), float(high)
 
 
 def _alone(function: Callable[[tuple[Chunk, ...]], _T], chunk: Chunk) -> _T:
@@ -291,41 +279,30 @@ class Together(Generic[_Part]):
 
 @dataclass
 class Largest:
-    """The largest of some numbers; the sum of two is that of all."""
+    """The largest of some numbers, or of each entry of some arrays."""
 
-    value: float
+    value: Any
 
     def __iadd__(self, other: Self) -> Self:
-        self.value = max(self.value, other.value)
+        self.value = np.maximum(self.value, other.value)
         return self
 
 
-@dataclass
-class Span:
-    """Smallest and largest of some scores; the sum of two is that of all."""
-
-    low: float
-    high: float
-
-    def __iadd__(self, other: Self) -> Self:
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        return self
-
-
-def span_of(chunk: Chunk) -> Span:
-    """Smallest and largest score of a chunk."""
-    return Span(float(chunk.scores.min()), float(chunk.scores.max()))
+def span_of(chunk: Chunk) -> Largest:
+    """Return the smallest score of a chunk, with the opposite sign, and the largest."""
+    return Largest(np.array([-chunk.scores.min(), chunk.scores.max()], np.float64))
 
 
 @dataclass
 class Survey(AbstractSums):
     """What every fit asks of its rows, from one pass.
 
-    ``n_rows`` are those of positive weight, ``class_weights`` (k,) their weights by class, which
-    sum to one, and ``checksum`` is a sum in which every score and label has its own part.
+    ``span`` is the result of `span_of`, ``n_rows`` are those of positive weight,
+    ``class_weights`` (k,) their weights by class, which sum to one, and ``checksum`` is a sum in
+    which every score and label has its own part.
     """
 
-    span: Span
+    span: Largest
     n_rows: int
     class_weights: FloatArray
     checksum: float

@@ -6,7 +6,7 @@ to be drawn or kept, and the place of a row within its fold is known without cou
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -48,7 +48,7 @@ class RowFolds:
         return shifts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FoldParts(AbstractParts):
     """The rows of one fold of a table in parts, or those of all others.
 
@@ -66,7 +66,7 @@ class FoldParts(AbstractParts):
         Number that is given to the first row, where other rows come before.
     """
 
-    parts: AbstractParts
+    parts: AbstractParts | None = field(compare=False)
     folds: RowFolds
     fold_number: int
     is_held_out: bool
@@ -74,20 +74,9 @@ class FoldParts(AbstractParts):
 
     def fold(self, function: Callable[[Part], _T | None]) -> _T:
         """The same as of all rows."""
-        return self.parts.fold(partial(_fold_some, function, self._without_parts()))
-
-    def _without_parts(self) -> "_Rule":
-        return _Rule(self.folds, self.fold_number, self.is_held_out, self.n_before)
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """Which rows of a part are meant."""
-
-    folds: RowFolds
-    fold_number: int
-    is_held_out: bool
-    n_before: int
+        assert self.parts is not None
+        # The rule alone is sent to the rows.
+        return self.parts.fold(partial(_fold_some, function, replace(self, parts=None)))
 
     def pick(self, part: Part) -> Part | None:
         """Those of a part, numbered among themselves."""
@@ -106,7 +95,7 @@ class _Rule:
         return Part(self.n_before + first, part.rows.take(kept), place, memo)
 
 
-def _fold_some(function: Callable[[Part], _T | None], rule: _Rule, part: Part) -> _T | None:
+def _fold_some(function: Callable[[Part], _T | None], rule: FoldParts, part: Part) -> _T | None:
     some = rule.pick(part)
     return None if some is None else function(some)
 

@@ -22,12 +22,8 @@ class DataLimits:
     chunk_elements: int = 65_536
     # With very many classes, enough rows for the matrix product to pay.
     min_chunk_rows: int = 512
-    # Bundles of parts of a table: small enough to share out ...
+    # Bundles of parts of a table of medium size: enough to share out.
     n_bundles: int = 64
-    # ... and large enough that handing one out, about a millisecond, does not count ...
-    min_bundle_bytes: int = 8 * 2**20
-    # ... and at most this many bytes.
-    max_bundle_bytes: int = 256 * 2**20
     # Larger scores leave single precision too few digits for smaller ones in the same row.
     max_float32_score: float = 1e3
     # The squares of smaller scores, or the slopes that make up for them, leave the range of

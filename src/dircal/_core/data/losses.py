@@ -1,7 +1,6 @@
 """What each row loses, by its probabilities and its label, or the labels that it may have."""
 
 import numpy as np
-import numpy.typing as npt
 
 from dircal._core.data.chunks import Chunk
 from dircal._core.data.simplex import TINY
@@ -9,7 +8,6 @@ from dircal._typing import AnyFloatArray, FloatArray, IntArray
 
 __all__ = [
     "LOSS_CLIP",
-    "confidence_and_hits",
     "label_losses",
     "largest_loss",
     "log_losses",
@@ -48,14 +46,6 @@ def squared_errors(
     difference[labels, np.arange(len(labels))] -= 1.0
     squared: FloatArray = np.einsum("jm,jm->m", difference, difference)
     return squared
-
-
-def confidence_and_hits(
-    proba: FloatArray, labels: IntArray
-) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Largest probability of each column, and whether its first maximum is the label."""
-    leader = proba.argmax(axis=0)
-    return proba[leader, np.arange(len(labels))], leader == labels
 
 
 def label_losses(chunk: Chunk, proba: AnyFloatArray, losses: AnyFloatArray) -> AnyFloatArray:

@@ -25,13 +25,12 @@ from dircal._typing import IntArray
 __all__ = [
     "FAN_IN",
     "AbstractParts",
-    "JoinedSource",
     "Part",
     "PartSource",
+    "PartView",
     "add_up",
     "add_up_tree",
     "bundle_by_bytes",
-    "fold_bundle",
 ]
 
 FAN_IN = 8
@@ -73,36 +72,36 @@ class AbstractParts(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PartSource(AbstractChunkSource):
-    """Parts of a table as a source of chunks.
+    """Parts of a table as a source of chunks; or several sources, one after another.
 
     Parameters
     ----------
-    parts : AbstractParts
-        Where the rows are.
-    read : callable
-        Makes scores (k, m) of rows of the inputs (m, d).
-    change : callable or None
-        Makes other rows of those of a part, before they are read; None leaves them.
+    pieces : tuple of pairs of AbstractParts and PartView
+        Where the rows are, and how they are read. The total weight of each view is that of all
+        pieces, and the first row of a piece follows the last of the one before.
     n_rows_of_parts : int
-        Number of rows of all parts, before the change.
+        Number of rows of all parts, before they are changed.
     totals : tuple of int, int and float
         Number of classes, number of rows and the sum of their weights, after the change.
     is_weighted : bool
         Whether rows may differ in weight.
-    chunk_rows : int or None
-        Rows in a chunk; None chooses.
-    token : str
-        A name for what parts keep of it.
     """
 
-    parts: AbstractParts
-    read: Reader
-    change: Callable[[Any], Any] | None
+    pieces: "tuple[tuple[AbstractParts, PartView], ...]"
     n_rows_of_parts: int
     totals: tuple[int, int, float]
     is_weighted: bool = True
-    chunk_rows: int | None = None
-    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @classmethod
+    def joined(cls, sources: "Sequence[PartSource]") -> "PartSource":
+        """Join sources whose total weight is that of all."""
+        n_classes, _, total_weight = sources[0].totals
+        return cls(
+            tuple(piece for one in sources for piece in one.pieces),
+            sum(one.n_rows_of_parts for one in sources),
+            (n_classes, sum(one.n_samples for one in sources), total_weight),
+            sources[0].is_weighted,
+        )
 
     @property
     def n_classes(self) -> int:
@@ -120,64 +119,8 @@ class PartSource(AbstractChunkSource):
         return self.totals[2]
 
     def fold(self, function: Callable[[Chunk], _T]) -> _T:
-        """The sum of what ``function`` makes of each chunk, part by part."""
-        return self.parts.fold(partial(_fold_part, function, self.look))
-
-    @property
-    def look(self) -> "_Look":
-        """How it looks at a part, without the parts."""
-        return _Look(self.read, self.change, self.total_weight, self.chunk_rows, self.token)
-
-    def subsample(self) -> ArraySource | None:
-        """The rows that an array would pick, found in one pass."""
-        size = subsample_size(self.n_rows_of_parts, self.n_classes)
-        if size is None:
-            return None
-        picked = spread_rows(self.n_rows_of_parts, size)
-        found = self.parts.fold(partial(_pick, picked, self.change))
-        few = found[0].with_more(found[1:])
-        weight = few.sample_weight
-        if few.shape[0] == 0 or (weight is not None and not weight.any()):
-            return None
-        source: ArraySource = few.source(self.read)
-        return source
-
-
-@dataclass(frozen=True, eq=False)
-class JoinedSource(AbstractChunkSource):
-    """The rows of several sources, one after another.
-
-    Their chunks are weighted and numbered as those of all rows: their ``total_weight`` is that of
-    all, and the first of each follows the last of the one before.
-    """
-
-    sources: tuple[PartSource, ...]
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes k."""
-        return self.sources[0].n_classes
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, those of weight zero included."""
-        return sum(one.n_samples for one in self.sources)
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the sample weights."""
-        return self.sources[0].total_weight
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows may differ in weight."""
-        return self.sources[0].is_weighted
-
-    def fold(self, function: Callable[[Chunk], _T]) -> _T:
-        """The sum of what ``function`` makes of each chunk, source by source."""
-        total = add_up(one.fold(function) for one in self.sources)
-        assert total is not None
-        return total
+        """Sum a function of each chunk, part by part."""
+        return self.fold_with((), partial(_of_first, function))
 
     def fold_with(
         self,
@@ -187,42 +130,64 @@ class JoinedSource(AbstractChunkSource):
     ) -> _T:
         """Sum a function of chunks of the same rows, one of this source and of each other.
 
-        The sources look at the same parts, each in its own way.
+        The sources read the same parts, each in its own way.
         """
-        joined = [one for one in (self, *others) if isinstance(one, JoinedSource)]
-        if len(joined) <= len(others):
+        several = [one for one in (self, *others) if isinstance(one, PartSource)]
+        if len(several) <= len(others):
             return super().fold_with(others, function, chunk_rows)
 
-        def of_parts(sources: tuple[PartSource, ...]) -> _T:
-            looks = tuple(replace(one, chunk_rows=chunk_rows).look for one in sources)
-            return sources[0].parts.fold(partial(_fold_together, function, looks))
+        def of_parts(pieces: "tuple[tuple[AbstractParts, PartView], ...]") -> _T:
+            views = [replace(view, chunk_rows=chunk_rows) for _, view in pieces]
+            return pieces[0][0].fold(partial(_fold_part, function, views))
 
-        total = add_up(map(of_parts, zip(*(one.sources for one in joined), strict=True)))
+        total = add_up(map(of_parts, zip(*(one.pieces for one in several), strict=True)))
         assert total is not None
         return total
 
-    def subsample(self) -> None:
-        """None: these rows are measured, and not fitted."""
-        return
+    def subsample(self) -> ArraySource | None:
+        """Find the rows that an array would pick, in one pass; None for joined sources."""
+        size = subsample_size(self.n_rows_of_parts, self.n_classes)
+        if size is None or len(self.pieces) > 1:
+            return None
+        [(parts, view)] = self.pieces
+        found = parts.fold(partial(_pick, spread_rows(self.n_rows_of_parts, size), view.change))
+        few = found[0].with_more(found[1:])
+        weight = few.sample_weight
+        if few.shape[0] == 0 or (weight is not None and not weight.any()):
+            return None
+        source: ArraySource = few.source(view.read)
+        return source
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
-    """How a source looks at a part."""
+class PartView:
+    """How the rows of a part are read.
+
+    Parameters
+    ----------
+    read : callable
+        Makes scores (k, m) of rows of the inputs (m, d).
+    change : callable or None
+        Makes other rows of those of a part, before they are read; None leaves them.
+    total_weight : float
+        Sum of the weights of all rows.
+    chunk_rows : int or None
+        Rows in a chunk; None chooses.
+    token : str
+        A name for what parts keep of it.
+    """
 
     read: Reader
     change: Callable[[Any], Any] | None
     total_weight: float
-    chunk_rows: int | None
-    token: str
+    chunk_rows: int | None = None
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
-    def chunks(self, part: Part) -> Iterator[Chunk]:
-        """Those of a part, kept beside it where it keeps something."""
+    def chunks(self, part: Part) -> Iterable[Chunk]:
+        """Return the chunks of a part, kept next to it if it keeps something."""
         if part.memo is None:
             return self._read(part)
-        return iter(
-            once(part.memo, "chunks", (self.token, self.chunk_rows), lambda: self._kept(part))
-        )
+        return once(part.memo, "chunks", (self.token, self.chunk_rows), lambda: self._kept(part))
 
     def _kept(self, part: Part) -> tuple[Chunk, ...]:
         return tuple(replace(chunk, memo={}) for chunk in self._read(part))
@@ -236,24 +201,14 @@ class _Look:
             yield replace(chunk, start=part.first + chunk.start)
 
 
-def _fold_part(function: Callable[[Chunk], _T], look: _Look, part: Part) -> _T | None:
-    return _in_place(map(function, look.chunks(part)))
+def _of_first(function: Callable[[Chunk], _T], chunks: tuple[Chunk, ...]) -> _T:
+    return function(chunks[0])
 
 
-def _fold_together(
-    function: Callable[[tuple[Chunk, ...]], _T], looks: Sequence[_Look], part: Part
+def _fold_part(
+    function: Callable[[tuple[Chunk, ...]], _T], views: Sequence[PartView], part: Part
 ) -> _T | None:
-    chunks = zip(*(look.chunks(part) for look in looks), strict=True)
-    return _in_place(map(function, chunks))
-
-
-def _in_place(results: Iterator[_T]) -> _T | None:
-    """The sum of some results, in the first; None of none."""
-    total: Any = next(results, None)
-    for result in results:
-        total += result
-    found: _T | None = total
-    return found
+    return add_up(map(function, zip(*(view.chunks(part) for view in views), strict=True)))
 
 
 def _pick(picked: IntArray, change: Callable[[Any], Any] | None, part: Part) -> list[Any] | None:
@@ -266,22 +221,18 @@ def _pick(picked: IntArray, change: Callable[[Any], Any] | None, part: Part) -> 
     return [few if change is None else change(few).copied()]
 
 
-def bundle_by_bytes(sizes: Sequence[int]) -> list[range]:
-    """Neighbours that are worked on together, by the bytes of each part."""
-    limits = DATA_LIMITS.get()
-    n_bytes = sum(sizes) // limits.n_bundles
-    enough = int(np.clip(n_bytes, limits.min_bundle_bytes, limits.max_bundle_bytes))
+def bundle_by_bytes(sizes: Sequence[int], low: int, high: int) -> list[range]:
+    """Bundle neighbours that are worked on together, by the bytes of each part.
+
+    A bundle is full when it has its share of all bytes, raised to ``low`` or lowered to ``high``.
+    """
+    enough = int(np.clip(sum(sizes) // DATA_LIMITS.get().n_bundles, low, high))
     bundles, first, before = [], 0, 0
     for i, total in enumerate(accumulate(sizes)):
         if total - before >= enough or i == len(sizes) - 1:
             bundles.append(range(first, i + 1))
             first, before = i + 1, total
     return bundles
-
-
-def fold_bundle(function: Callable[[Part], _T | None], parts: Iterator[Part]) -> _T | None:
-    """The sum over some parts, one after another."""
-    return add_up(function(part) for part in parts)
 
 
 def add_up(results: Iterator[_T | None]) -> _T | None:

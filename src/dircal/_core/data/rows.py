@@ -11,12 +11,12 @@ from dircal._core.caching import cached_property
 from dircal._core.data.chunks import (
     AbstractChunkSource,
     Chunk,
-    Span,
     Together,
     clipped,
     log_of_clip,
     once,
     span_of,
+    survey_of,
 )
 from dircal._core.data.limits import DATA_LIMITS
 from dircal._typing import AnyFloatArray, FloatArray
@@ -78,7 +78,7 @@ class Rows:
         if getattr(self.transform, "is_increasing", False):
             ends = self.transform(np.array([[low, high]]))[0]
             return float(max(ends[1], -ends[0]))
-        return _largest(self.fold(span_of))
+        return float(self.fold(span_of).value.max())
 
     @property
     def allow_float32(self) -> bool:
@@ -117,22 +117,30 @@ class Rows:
 
 
 def fold_together(parts: Sequence[tuple[Rows, Callable[[Chunk], Any]]]) -> list[Any]:
-    """What functions make of rows, each of its own view of one source, in one pass for all."""
-    functions, spanned = [], []
+    """Sum functions of rows, each of its own view of one source, in one pass for all.
+
+    The first pass over a source makes its survey, too.
+    """
+    source, functions, spanned = parts[0][0].source, [], []
     for rows, function in parts:
         spanned.append(rows.transform is not None and "largest" not in rows.__dict__)
         seen = Together((span_of, function)) if spanned[-1] else function
         functions.append(partial(_viewed, seen, rows.view))
-    found = parts[0][0].source.fold_with_survey(functions)
+    is_first = "survey" not in source.__dict__
+    if is_first:
+        # Before the others: some functions use up what they are given.
+        functions.insert(0, partial(survey_of, source.n_classes))
+    if len(functions) == 1:
+        found = [source.fold(functions[0])]
+    else:
+        found = source.fold(Together(tuple(functions))).values
+    if is_first:
+        source.__dict__.setdefault("survey", found.pop(0))
     for i, (rows, _) in enumerate(parts):
         if spanned[i]:
             span, found[i] = found[i].values
-            rows.__dict__.setdefault("largest", _largest(span))
+            rows.__dict__.setdefault("largest", float(span.value.max()))
     return found
-
-
-def _largest(span: Span) -> float:
-    return max(span.high, -span.low)
 
 
 def smallest_subsample(rows: Rows) -> Rows | None:
@@ -153,7 +161,7 @@ class View:
         """A chunk so looked at; what was made of its scores last is kept beside it."""
         # A view for each precision: some passes go to and fro between them.
         slot = f"view {self.dtype.__name__}"
-        scores = once(chunk.memo, slot, self, lambda: self._scores_of(chunk))
+        scores = once(chunk.memo, slot, self, partial(self._scores_of, chunk))
         return chunk if scores is chunk.scores else replace(chunk, scores=scores)
 
     def _scores_of(self, chunk: Chunk) -> AnyFloatArray:
@@ -163,15 +171,9 @@ class View:
         scores = chunk.scores.astype(self.dtype, copy=False)
         # A clip below all scores need not be looked at, where knowing that is cheap.
         kept = chunk.memo is not None
-        if kept and self.log_clip <= once(
-            chunk.memo, "low", None, lambda: float(chunk.scores.min())
-        ):
+        if kept and self.log_clip <= once(chunk.memo, "low", None, chunk.scores.min):
             return scores
         return clipped(scores, self.log_clip)
-
-
-def _lowest(chunk: Chunk) -> float:
-    return float(chunk.scores.min())
 
 
 def _viewed(function: Callable[[Chunk], _T], view: View, chunk: Chunk) -> _T:

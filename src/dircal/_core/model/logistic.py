@@ -120,7 +120,7 @@ class LogisticObjective:
 
     def max_logit_change(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
-        return self._fold(partial(_max_logit_change, step)).value
+        return float(self._fold(partial(_max_logit_change, step)).value)
 
     def bernoulli_variance(self, params: FloatArray) -> float:
         """Least curvature of a direction, against the mean square of the logits it makes.

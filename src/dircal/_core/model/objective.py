@@ -237,7 +237,9 @@ class Objective:
 
     def max_logit_change(self, step: FloatArray) -> float:
         """Largest change that adding ``step`` to the parameters makes to a centred logit."""
-        return self.likelihood.rows.fold(partial(_max_logit_change, self.structure, step)).value
+        return float(
+            self.likelihood.rows.fold(partial(_max_logit_change, self.structure, step)).value
+        )
 
     def subsample(self) -> "Objective | None":
         """The same for some of the rows, enough for a first guess; None if there are few."""

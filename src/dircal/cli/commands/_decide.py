@@ -108,9 +108,9 @@ def _read(source: "PredictionsFile", costs_file: "CostsFile", calibrator: Any) -
 
     table = source.table
     if calibrator is None:
-        rows = replace(table, classes=costs_file.classes).loaded
-        costs = costs_file.table(np.sort(rows.classes))
-        return _Rows(rows.scores, rows.classes, costs, rows.labels)
+        table = replace(table, classes=costs_file.classes)
+        rows, classes = table.loaded, table.found.classes
+        return _Rows(rows.scores, classes, costs_file.table(np.sort(classes)), rows.labels)
     y = table.labels if source.label else None
     given = calibrator.predict_proba(table).scores
     classes, before = calibrator.classes_, None

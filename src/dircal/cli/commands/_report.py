@@ -1,6 +1,5 @@
 """``dircal report``: a page about a file of predictions."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,8 +145,8 @@ def _with_old_rows(
         )
     from dircal.tables import with_common_classes
 
-    table, before = with_common_classes(table, replace(source, path=old).table)
-    return table, before.loaded.labels, before.loaded.scores_of(table.found.classes)
+    table, before = with_common_classes(table, source.at(old).table)
+    return table, before.loaded.labels, before.scores_of(table.found.classes)
 
 
 def _check_form(form: str | None, output: Path) -> str:
