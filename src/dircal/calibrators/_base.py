@@ -140,7 +140,8 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
     def _predict_proba(self, X: ArrayLike) -> FloatArray:
         """Calibrated probabilities as NumPy has them."""
-        check_is_fitted(self)
+        if "fit_" not in vars(self):
+            check_is_fitted(self)
         inputs, column_classes = self.fit_.check_scores(X)
         return self.fit_.map_of(column_classes)(inputs)
 

@@ -120,16 +120,19 @@ def as_matrix(X: ArrayLike, name: str = "X") -> tuple[npt.NDArray[Any], LabelArr
     """Numbers (n, k) without copying them, and the column names of a data frame."""
     if isinstance(X, NamedScores):
         return X.matrix, X.names
-    reject_lazy(name, X)
-    reject_sparse(name, X)
     names: LabelArray | None = None
-    if nw.dependencies.is_into_dataframe(X):
+    # A plain array is none of what the following checks look for.
+    is_array = type(X) is np.ndarray
+    if not is_array:
+        reject_lazy(name, X)
+        reject_sparse(name, X)
+        reject_masked(name, X)
+    if not is_array and nw.dependencies.is_into_dataframe(X):
         frame = eager_frame(name, X)
         names = np.array(list(frame.columns), dtype=object)
         if names.tolist() == list(range(len(names))):
             names = None  # pandas numbers columns that have no names
         X = frame.to_numpy()
-    reject_masked(name, X)
     matrix = as_array(X, name)
     if np.iscomplexobj(matrix):
         raise ValueError(
