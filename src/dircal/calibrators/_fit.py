@@ -169,6 +169,12 @@ class Fit:
             arguments=columns.arguments,
         )
 
+    def scores_by_class(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
+        """Return the scores (n, k) of checked rows, in the order of the classes."""
+        n = self.columns.n_features
+        steps = column_steps(column_classes, n, self.map.input_scale)
+        return CalibrationMap(n, steps).arrange(inputs).T
+
     def map_of(self, column_classes: LabelArray) -> CalibrationMap:
         """Return the map for rows whose columns have these labels, in any order."""
         if column_classes is self.columns.column_classes:

@@ -87,11 +87,6 @@ def make_calibrator(
             )
     calibrator.set_params(**given)
     binary = not get_tags(calibrator).classifier_tags.multi_class
-    if len(columns.positions) == 1 and not binary:
-        raise ValueError(
-            f"one column of scores was chosen, but {name} needs one for each class. Choose both, "
-            "or a calibrator that reads one: beta, histogram, isotonic or platt."
-        )
     if not binary or len(columns.classes) <= 2:
         return calibrator
     return dircal.OneVsRestCalibrator(calibrator.set_params(classes=None), classes=classes)

@@ -120,6 +120,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         decimal: str,
         encoding: str | None,
         classes: str | None = None,
+        positive: str | None = None,
         scale: str = "probability",
         label: str | None = "",
         label_columns: str | None = None,
@@ -131,10 +132,16 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
             read = input_files(predictions, label, label_columns)
             check_outputs([("--output", kwargs["output"])], force=kwargs["force"], inputs=read)
         _check_label_options(label, label_columns)
+        if classes is not None and positive is not None:
+            raise click.UsageError(
+                "--classes and --positive exclude each other: --positive is the label of a single "
+                "column, --classes are those of several."
+            )
         source = PredictionsFile(
             input_file(click.get_current_context(), predictions, kind),
             columns=columns,
             classes=classes,
+            positive=positive,
             scale=scale,  # type: ignore[arg-type]
             label=label or "",
             label_columns=label_columns,
@@ -234,6 +241,12 @@ def stream_options(command: _F) -> _F:
         help="Labels with commas: those of the columns, in their order, or of the columns called "
         "like them.",
     )
+    positive = click.option(
+        "--positive",
+        metavar="LABEL",
+        help="Label whose probability a single column of scores contains. Of two labels, the last "
+        "in sorted order by default.",
+    )
     scale = click.option(
         "--scale",
         type=click.Choice(["probability", "logit"]),
@@ -241,7 +254,7 @@ def stream_options(command: _F) -> _F:
         show_default=True,
         help="What the scores are.",
     )
-    return label(classes(scale(command)))
+    return label(classes(positive(scale(command))))
 
 
 def label_columns_option(command: _F) -> _F:

@@ -31,6 +31,7 @@ class PredictionsFile:
     path: Path
     columns: str | None = None
     classes: str | None = None
+    positive: str | None = None
     scale: "InputScale" = "probability"
     label: str = ""
     weights: str | None = None
@@ -67,11 +68,12 @@ class PredictionsFile:
         is_array = self.kind == ".npz"
         from dircal.tables import TextFile, Wording, scan_files
 
+        classes = None if self.classes is None else items_of(self.classes)
         options: dict[str, Any] = {
             "label": self.label or None,
             "label_columns": _listed(self.label_columns),
             "scores": None if is_array else _listed(self.columns),
-            "classes": None if self.classes is None else items_of(self.classes),
+            "classes": classes if self.positive is None else [self.positive],
             "weight": self.weights,
             "skip_unlabelled": self.skip_unlabelled,
         }
@@ -86,6 +88,7 @@ class PredictionsFile:
             scale="--scale logit",
             names="--columns a,b,c, and --classes in their order",
             pattern="--columns 'prob_*'",
+            single="--columns NAME, and --positive LABEL, whose probability it is",
             delimiter="--delimiter",
             decimal="--decimal",
             encoding="--encoding",

@@ -377,6 +377,6 @@ class LabelCalibrator(AbstractCalibrator):
         """
         if X is None:
             return self._auto.explain()
-        inputs, columns = self.fit_.check_scores(X)
-        proba = as_proba(inputs[:, np.argsort(columns)], self.map_.input_scale)
+        scores = self.fit_.scores_by_class(*self.fit_.check_scores(X))
+        proba = as_proba(scores, self.map_.input_scale)
         return self._auto.explain(balanced(proba, self.mean_proba_))

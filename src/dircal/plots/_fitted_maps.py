@@ -105,6 +105,5 @@ def most_confused(calibrator: Any, k: int) -> list[int] | None:
 
 def probabilities_of(calibrator: Any, X: ArrayLike) -> FloatArray:
     """Rows before calibration as probabilities (n, k), in the sorted order of the classes."""
-    inputs, column_classes = calibrator.fit_.check_scores(X)
-    scores = np.asarray(inputs, dtype=np.float64)[:, np.argsort(column_classes)]
+    scores: FloatArray = calibrator.fit_.scores_by_class(*calibrator.fit_.check_scores(X))
     return scores if calibrator.input_scale == "probability" else softmax(scores.T).T

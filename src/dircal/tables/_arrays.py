@@ -85,7 +85,7 @@ def _check_labelled(
     """Check arrays like a table of one batch."""
     reject_lazy(arguments.scores, scores)
     reject_swapped_arguments(scores, labels, arguments)
-    scores = as_column(scores) if arguments.is_binary else scores
+    scores = as_column(scores, arguments.scores)
     raw = RawRows.of(scores, labels, sample_weight, arguments, counts=counts)
     agreed = agree([raw.summary(arguments)], classes, arguments, counts=counts)
     data = raw.assign(agreed, input_scale)
@@ -103,7 +103,7 @@ def check_scores(
     arguments: Arguments = FITTING,
 ) -> tuple[npt.NDArray[Any], LabelArray]:
     """Rows to calibrate, and the label of each of their columns."""
-    inputs, names = as_matrix(as_column(X) if arguments.is_binary else X)
+    inputs, names = as_matrix(as_column(X) if n_features == 1 else X)
     if inputs.shape[1] != n_features:
         expected = "one column for each class" if n_features > 1 else "that of the positive class"
         raise ValueError(
@@ -119,7 +119,9 @@ def check_probabilities(
     name: str, value: ArrayLike, n_classes: int | None = None
 ) -> npt.NDArray[Any]:
     """Rows of probabilities for what reads nothing else, of any number of classes or of so many."""
-    inputs, _ = as_matrix(value, name)
+    inputs, _ = as_matrix(as_column(value, name), name)
+    if inputs.shape[1] == 1 and n_classes in (None, 2):
+        inputs = two_columns(inputs, None, "probability", replace(MEASURING, scores=name))
     if n_classes is not None and inputs.shape[1] != n_classes:
         raise ValueError(
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "

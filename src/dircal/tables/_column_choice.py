@@ -34,6 +34,7 @@ class Wording:
     scale: str = "`input_scale='logit'`"
     names: str = "scores=['a', 'b'] with `classes` in their order"
     pattern: str = "scores='prob_*'"
+    single: str = "scores=['p'], and classes=[LABEL], whose probability it is"
     delimiter: str = "`delimiter`"
     decimal: str = "`decimal`"
     encoding: str = "`encoding`"
@@ -131,6 +132,14 @@ class TableColumns:
         far as the user passed them; columns ``aside`` are labels, weights and groups.
         """
         given = None if classes is None else self._as_typed(list(classes), labels)
+        if given is not None and len(given) == 1 < len(labels) == 2:
+            # Of a single column, only its own label was passed.
+            if given[0] not in labels:
+                raise ValueError(
+                    f"{self.where} has the labels {show(labels)}; got {given.tolist()[0]!r}. Pass "
+                    f"one of them: {self.words.single}."
+                )
+            given = np.concatenate([labels[labels != given[0]], given])
         self._reject_unknown(labels, given)
         if self.by_nature is not None:
             return self._by_order(list(self.by_nature), given, labels)
@@ -292,6 +301,8 @@ class TableColumns:
             near = find_columns(names, wanted)
             if near is not None:
                 return ClassColumns([candidates[i] for i in near], wanted)
+            if len(candidates) == 1 and len(wanted) == 2:
+                return self._by_order(list(candidates), wanted, wanted)
         return ClassColumns(
             [self._column_of(candidates, label, wanted) for label in wanted.tolist()], wanted
         )
@@ -301,10 +312,12 @@ class TableColumns:
         if len(found) == 1:
             return found[0]
         problem = f"{len(found)} columns are" if found else "no column is"
+        single = f" For two classes one column is enough: {self.words.single}."
+        single = single if len(wanted) == 2 else ""
         raise ValueError(
             f"{self.where}: the labels are {show(wanted)}, but {problem} called "
             f"{label_text(label)!r}. {self.listed()} Choose the columns with the scores by name "
-            f"({self.words.names}) or by pattern ({self.words.pattern})."
+            f"({self.words.names}) or by pattern ({self.words.pattern}).{single}"
         )
 
     def _reject_unknown(self, labels: LabelArray, given: LabelArray | None) -> None:

@@ -40,7 +40,7 @@ class Arguments:
     ``weights`` are the weights of the rows, ``label_column`` names a column of soft labels.
     ``order_fix`` says what to do about columns in another order than they are taken for, with
     their labels at the place of ``{}``. ``row`` and ``column`` name the place of a number, by its
-    indices. With ``is_binary`` there are two classes, and one column may stand for both.
+    indices. With ``is_binary`` more than two classes are an error.
     """
 
     scores: str
@@ -82,11 +82,6 @@ def classes_of_columns(
     ``observed`` are the labels that occur, ``classes`` those that the user gave, ``names`` those
     of the columns of a data frame, ``categories`` the labels in an order of their own.
     """
-    if n_columns == 1:
-        raise ValueError(
-            f"`{arguments.scores}` has 1 feature(s), a single column, but {arguments.caller} needs "
-            "one for each class. For two classes pass both: np.column_stack([1 - p, p])."
-        )
     if classes is not None:
         given = _given_classes(observed, classes, n_columns, arguments)
         # What the user says outdoes names that are only like labels.
@@ -174,19 +169,21 @@ BINARY = replace(FITTING, caller="a binary calibrator", is_binary=True)
 _EXCESS = 1e-4
 
 
-def as_column(X: ArrayLike) -> ArrayLike:
-    """A series, or numbers (n,), as one column; anything else as it is."""
+def as_column(X: ArrayLike, name: str = "X") -> ArrayLike:
+    """Return a series, or numbers (n,), as one column, and anything else unchanged."""
     if isinstance(X, NamedScores):
         return X
+    if type(X) is np.ndarray:
+        return X.reshape(-1, 1) if X.ndim == 1 else X
     if nw.dependencies.is_into_series(X):
         series = nw.from_native(X, series_only=True)
         named = isinstance(series.name, str) and series.name != ""
         return series.to_frame().to_native() if named else series.to_numpy().reshape(-1, 1)
-    reject_sparse("X", X)
+    reject_sparse(name, X)
     if nw.dependencies.is_into_dataframe(X):
         return X
-    reject_masked("X", X)
-    array = as_array(X, "X")
+    reject_masked(name, X)
+    array = as_array(X, name)
     return array.reshape(-1, 1) if array.ndim == 1 else X
 
 
@@ -195,25 +192,29 @@ def classes_of_two(
     classes: Iterable[Any] | None,
     names: LabelArray | None,
     n_columns: int,
+    arguments: Arguments,
     categories: LabelArray | None = None,
 ) -> LabelArray:
-    """Labels of the two columns, or of the absent and the present one if there is one column."""
+    """Return the labels of two columns; of one column, the absent one and its own."""
+    scores, labels = arguments.scores, arguments.labels
     if n_columns > 2:
-        _reject(f"`X` has {n_columns} columns")
+        _reject(f"`{scores}` has {n_columns} columns", arguments)
     if len(observed) > 2:
-        _reject(f"`y` holds {len(observed)} classes: {show(observed)}")
+        _reject(f"`{labels}` holds {len(observed)} classes: {show(observed)}", arguments)
     if isinstance(classes, Sized) and len(classes) > 2:
-        _reject(f"`classes` has {len(classes)} labels")
+        _reject(f"`classes` has {len(classes)} labels", arguments)
     if n_columns == 2:
-        return classes_of_columns(observed, classes, names, 2, BINARY, categories)
+        return classes_of_columns(observed, classes, names, 2, arguments, categories)
     if classes is None and categories is not None and len(categories) == 2:
         classes = categories
     if classes is None and len(observed) < 2:
         raise ValueError(
-            f"`y` holds only 1 class: {show(observed)}, and `X` is a single column. Pass "
-            "`classes=[...]`, the two labels, the one that `X` speaks of last."
+            f"`{labels}` holds only 1 class: {show(observed)}, and `{scores}` is a single column. "
+            f"Pass `classes=[...]`, both labels, with that of the column last."
         )
-    pair = observed if classes is None else classes_of_columns(observed, classes, None, 2, BINARY)
+    pair = observed
+    if classes is not None:
+        pair = classes_of_columns(observed, classes, None, 2, arguments)
     matched = match_one(names, pair)
     return pair if matched is None else matched
 
@@ -243,7 +244,12 @@ def _length_in(name: str, label: str) -> int:
     return len(label) if found else 0
 
 
-def _reject(what: str) -> None:
+def _reject(what: str, arguments: Arguments) -> None:
+    if not arguments.is_binary:
+        raise ValueError(
+            f"{what}, but `{arguments.scores}` is a single column, which is enough for two classes "
+            "only. Pass a column of scores for each class."
+        )
     raise ValueError(
         f"{what}, but this calibrator is for two classes. (Only binary classification is "
         "supported. The type of the target is multiclass.) Put OneVsRestCalibrator(...) around it "
@@ -252,7 +258,10 @@ def _reject(what: str) -> None:
 
 
 def two_columns(
-    column: npt.NDArray[Any], weight: FloatArray | None, input_scale: InputScale
+    column: npt.NDArray[Any],
+    weight: FloatArray | None,
+    input_scale: InputScale,
+    arguments: Arguments = FITTING,
 ) -> FloatArray:
     """Both columns (n, 2), from that of the positive class (n, 1), which stays as given."""
     values = column[:, 0].astype(np.float64)
@@ -264,9 +273,9 @@ def two_columns(
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(
-            f"`X` is a single column and must lie between 0 and 1; row {i} is {values[i]:.6g}. "
-            "Pass probabilities of the positive class, or set `input_scale='logit'` if these are "
-            "log-odds. (Negative values in data.)"
+            f"`{arguments.scores}` is a single column and must lie between 0 and 1; "
+            f"{arguments.row(i)} is {values[i]:.6g}. A single column is the probability of the "
+            f"positive class. {arguments.fix} (Negative values in data.)"
         )
     np.minimum(values, 1.0, out=values)
     return np.column_stack([1.0 - values, values])

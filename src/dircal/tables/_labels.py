@@ -271,7 +271,7 @@ def reject_swapped_arguments(scores: ArrayLike, labels: ArrayLike, arguments: "A
     """Raise where labels were passed as the scores, and the scores as the labels."""
     first, second = _shape(scores), _shape(labels)
     if len(first) < 2 and len(second) == 2 and second[1] > 1:
-        if second[1] == 2 and arguments.is_binary and _are_fractions(scores):
+        if second[1] == 2 and _are_fractions(scores):
             return
         raise ValueError(
             f"`{arguments.scores}` has shape {first} and `{arguments.labels}` has shape "

@@ -4,7 +4,7 @@ Arrays are a table of one batch.
 """
 
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,8 @@ class RawRows:
         Weights.
     categories : array or None
         Labels in the order of their categories.
-    place : callable
-        Names a row in a message.
+    arguments : Arguments
+        Names for messages.
     """
 
     inputs: npt.NDArray[Any]
@@ -58,7 +58,7 @@ class RawRows:
     label_names: LabelArray | None
     weight: FloatArray | None
     categories: LabelArray | None
-    place: Callable[[int], str]
+    arguments: Arguments
 
     @classmethod
     def of(
@@ -79,7 +79,7 @@ class RawRows:
             labels, label_names = as_soft_table(labels, weight, n, arguments)
         else:
             labels = as_labels(labels, n, arguments)
-        return cls(inputs, names, labels, label_names, weight, categories, arguments.row)
+        return cls(inputs, names, labels, label_names, weight, categories, arguments)
 
     @property
     def n_bytes(self) -> int:
@@ -115,7 +115,7 @@ class RawRows:
         """Raise unless values are probabilities or logits; compare the sums of rows with one."""
         inputs = self.inputs
         if inputs.shape[1] == 1:
-            inputs = two_columns(inputs, self.weight, input_scale)
+            inputs = two_columns(inputs, self.weight, input_scale, arguments)
         return worst_row_sum(inputs, self.weight, input_scale, arguments)
 
     def assign(self, agreed: "Agreement", input_scale: InputScale) -> ArrayRows:
@@ -127,7 +127,7 @@ class RawRows:
             labels, targets, weight = agreed.soft.read(self.labels, self.weight)
         inputs = self.inputs
         if agreed.n_features == 1:
-            inputs = two_columns(inputs, weight, input_scale)
+            inputs = two_columns(inputs, weight, input_scale, self.arguments)
         return ArrayRows(
             inputs,
             labels,
@@ -222,8 +222,8 @@ def agree(
             _check_total_weight(total, arguments)
         own = first.labels(names, n_features, classes, arguments)
         observed = own if classes is None else own[:0]
-    if arguments.is_binary:
-        column_classes = classes_of_two(observed, classes, names, n_features, told)
+    if arguments.is_binary or n_features == 1:
+        column_classes = classes_of_two(observed, classes, names, n_features, arguments, told)
     else:
         column_classes = classes_of_columns(observed, classes, names, n_features, arguments, told)
     if soft is not None and first is not None:

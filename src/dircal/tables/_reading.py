@@ -460,7 +460,7 @@ class PartReader:
             raw, n_left_out = self.read(batch)
             if raw is None:
                 return CheckedPart(None, PartSummary(n_left_out=n_left_out))
-            place = raw.place
+            place = raw.arguments.row
             arguments = replace(self.arguments, row=place)
             summary = raw.summary(arguments)
             worst = raw.worst_sum(self.input_scale, arguments)
@@ -481,4 +481,6 @@ class PartReader:
 
     def part(self, raw: RawRows, agreed: Agreement, first: int, *, keeps: bool) -> Part:
         """Make a part that begins at row ``first`` of all, with columns assigned to classes."""
-        return Part(first, raw.assign(agreed, self.input_scale), raw.place, {} if keeps else None)
+        return Part(
+            first, raw.assign(agreed, self.input_scale), raw.arguments.row, {} if keeps else None
+        )
