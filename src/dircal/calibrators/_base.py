@@ -94,10 +94,11 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_classes), or ScoreTable
+        X : array or data frame of shape (n_samples, n_classes) or (n_samples,), or ScoreTable
             Probabilities, or logits with ``input_scale="logit"``, of rows that were not used to
-            train the classifier. A logit of -inf masks a class, which is then not the label of the
-            row. Memory-mapped arrays are read in chunks.
+            train the classifier. For two classes one column is enough, that of the positive
+            class: the second of ``classes``, or else the larger label. A logit of -inf masks a
+            class, which is then not the label of the row. Memory-mapped arrays are read in chunks.
         y : array of shape (n_samples,) or (n_samples, n_classes), optional
             True labels: strings, integers or booleans; a `ScoreTable` has its own. Or soft labels,
             with a column for each column of `X`: probabilities that sum to one in each row, or

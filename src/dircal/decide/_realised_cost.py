@@ -73,8 +73,8 @@ def realised_cost(
     ----------
     y_true : array-like (n,)
         True labels.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     costs : CostTable
         What each action costs in each class.
     level : float, default=0.95

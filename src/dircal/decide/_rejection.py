@@ -93,8 +93,8 @@ def rejection_rule(
     ----------
     y_true : array-like (n,)
         True labels of rows that the map was not fitted on.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     max_risk : float
         The largest share of errors among the predictions that are kept (selective risk).
     level : float, default=0.95

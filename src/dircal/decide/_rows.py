@@ -10,6 +10,7 @@ from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
 from dircal.decide._cost_table import CostTable
 from dircal.tables import (
     ArrayRows,
+    both_columns,
     check_predictions,
     check_scores,
     reject_soft_labels,
@@ -50,7 +51,7 @@ def rows_to_decide(
         columns = np.asarray(list(classes))
         costs.require_classes(np.sort(columns))
     inputs, column_classes = check_scores(
-        y_prob,
+        both_columns("y_prob", y_prob) if len(columns) == 2 else y_prob,
         column_classes=columns,
         n_features=len(columns),
         feature_names=None,

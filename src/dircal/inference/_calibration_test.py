@@ -114,8 +114,8 @@ def calibration_test(
     ----------
     y_true : array-like (n,)
         True labels.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     statistic : {"confidence_ece", "classwise_ece"}, default="confidence_ece"
         The measure that is tested.
     n_resamples : int, default=10_000

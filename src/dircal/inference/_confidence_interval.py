@@ -95,8 +95,8 @@ def confidence_interval(
     y_true : array-like (n,) or (n, k)
         True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
         count annotators.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     metric : str or callable
         A measure of `dircal.metrics`, by name or as a function; with options as
         ``functools.partial(classwise_ece, aggregate="sum")``. A function of your own has to take

@@ -114,8 +114,8 @@ def score_test(
     ----------
     y_true : array-like (n,)
         True labels.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     n_resamples : int, default=1_000
         Number of draws of labels, at least 100.
     alpha : float, default=0.05

@@ -87,6 +87,7 @@ class LabelMethod(AbstractScoreMethod):
                 picked=None,
                 column_classes=data.classes,
                 feature_names=None,
+                n_features=len(data.classes),
             )
             fits.append((fitted_copy(AutoCalibrator(), inner), by, inner))
         found, by, inner = max(fits, key=lambda fit: log_evidence(fit[0]))

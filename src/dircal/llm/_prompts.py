@@ -8,6 +8,7 @@ import numpy as np
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
+from dircal.maps import CalibrationMap, column_steps
 from dircal.tables import (
     ArrayRows,
     as_array,
@@ -42,14 +43,17 @@ class Prompts:
         """Rows without labels through the door, with columns in the order of the classes."""
         if self.unlabelled is None:
             return None
-        rows, columns = check_scores(
+        rows, labels = check_scores(
             self.unlabelled,
             column_classes=data.column_classes,
             n_features=data.n_features,
             feature_names=data.feature_names,
             input_scale=input_scale,
         )
-        return as_proba(rows[:, np.argsort(columns)], input_scale)
+        columns = CalibrationMap(
+            data.n_features, column_steps(labels, data.n_features, input_scale)
+        )
+        return as_proba(columns.arrange(rows).T, input_scale)
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def corp_reliability(
     y_true : array-like (n,) or (n, k)
         True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
         count annotators.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     sample_weight : array-like (n,), optional
         Weight of each row; a weight of two counts like two rows.
     classes : array-like (k,), optional

@@ -90,8 +90,8 @@ def loss_decomposition(
     y_true : array-like (n,) or (n, k)
         True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers that
         count annotators.
-    y_prob : array-like (n, k)
-        Probability of each class.
+    y_prob : array-like (n, k), or (n,) for two classes
+        Probability of each class, or of the positive one.
     calibrator : calibrator
         Fitted on the rows of all folds but one, and judged on that one; reads probabilities.
     loss : {"log_loss", "brier_score"}, default="log_loss"

@@ -110,8 +110,8 @@ class ClasswiseReliabilityDisplay(AbstractDisplay):
         y_true : array-like (n,) or (n, k)
             True labels, or soft ones with the columns of ``y_prob``: probabilities, or integers
             that count annotators.
-        y_prob : array-like (n, k)
-            Probability of each class.
+        y_prob : array-like (n, k), or (n,) for two classes
+            Probability of each class, or of the positive one.
         labels : label or list of labels, optional
             The classes to show, in this order; by default all, or the worst if there are many.
         max_panels : int, default=12

@@ -26,6 +26,7 @@ from dircal.tables._raw_rows import RawRows, agree, check_weight
 from dircal.tables._values import ROW_SUM_QUIET, as_matrix, check_values, reject_lazy
 
 __all__ = [
+    "both_columns",
     "check_confidence",
     "check_fit_arrays",
     "check_predictions",
@@ -115,13 +116,21 @@ def check_scores(
     return inputs, _columns_of_new_rows(names, column_classes, n_features, feature_names)
 
 
+def both_columns(name: str, value: ArrayLike) -> ArrayLike:
+    """Return both columns of probabilities of two classes, if only one is given."""
+    inputs, _ = as_matrix(as_column(value, name), name)
+    if inputs.shape[1] != 1:
+        return value
+    return two_columns(inputs, None, "probability", replace(MEASURING, scores=name))
+
+
 def check_probabilities(
     name: str, value: ArrayLike, n_classes: int | None = None
 ) -> npt.NDArray[Any]:
     """Rows of probabilities for what reads nothing else, of any number of classes or of so many."""
-    inputs, _ = as_matrix(as_column(value, name), name)
-    if inputs.shape[1] == 1 and n_classes in (None, 2):
-        inputs = two_columns(inputs, None, "probability", replace(MEASURING, scores=name))
+    if n_classes in (None, 2):
+        value = both_columns(name, value)
+    inputs, _ = as_matrix(value, name)
     if n_classes is not None and inputs.shape[1] != n_classes:
         raise ValueError(
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "
