@@ -236,15 +236,22 @@ def test_columns_in_another_order_through_classes(calibrator, configure, make_pr
     assert_allclose(fitted.predict_proba(turned), plain, atol=SAME)
 
 
-def test_an_absent_class_needs_a_name(either, configure, quietly):
+def test_an_absent_class_needs_a_name_unless_labels_are_numbers_of_columns(
+    either, configure, quietly
+):
     calibrator, make = either
     X, y = make(10, n=200, k=4)
     y = np.where(y == 3, 0, y)
     with pytest.raises(ValueError, match=r"4 columns.*only 3 class.*`classes=\[...\]`"):
-        clone(calibrator).fit(X, y)
+        clone(calibrator).fit(X, np.array(["a", "b", "c", "d"])[y])
+    with pytest.raises(ValueError, match=r"4 columns.*only 3 class.*`classes=\[...\]`"):
+        clone(calibrator).fit(X, y + 2)
+    numbered = quietly(clone(calibrator), X, y)
     fitted = quietly(configure(calibrator, classes=range(4)), X, y)
     assert_array_equal(fitted.classes_, np.arange(4))
     assert_on_simplex(fitted.predict_proba(X), X.shape)
+    assert_array_equal(numbered.classes_, np.arange(4))
+    assert_array_equal(numbered.predict_proba(X), fitted.predict_proba(X))
 
 
 @pytest.mark.parametrize(("scaled", "n"), [("probability", 1), ("logit", 5)], indirect=["scaled"])

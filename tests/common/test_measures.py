@@ -183,11 +183,11 @@ BAD = {
         r"`y_prob` must have rows that sum to one; row 2 sums to 1.5",
     ),
     "empty": (([], np.empty((0, 2)), {}), r"`y_prob` is empty"),
-    "one column": (
-        (Y, GOOD[:, :1], {}),
-        r"`y_prob` has.*a measure needs one for each class.*1 - p, p",
+    "one column of logits": (
+        (Y, 3.0 * GOOD[:, :1], {}),
+        r"`y_prob` is a single column .* must lie between 0 and 1; row .*softmax",
     ),
-    "one dimension": ((Y, GOOD[:, 1], {}), r"`y_prob` must be a 2D array"),
+    "one dimension of logits": ((Y, -GOOD[:, 1], {}), r"`y_prob` is a single column .* must lie"),
     "short labels": ((Y[:3], GOOD, {}), r"`y_true` has 3 labels, but `y_prob` has 4 rows"),
     "no labels": ((None, GOOD, {}), r"`y_true` is None"),
     "missing label": (([0, 1, np.nan, 1], GOOD, {}), r"`y_true` holds NaN"),

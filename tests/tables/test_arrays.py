@@ -60,9 +60,12 @@ BAD_X = {
     ),
     "empty": (np.empty((0, 2)), r"`X` is empty: 0 sample\(s\).*at least one row"),
     "no columns": (np.empty((4, 0)), r"`X` is empty: 0 feature\(s\)"),
-    "one dimension": (GOOD[:, 0], r"`X` must be a 2D array.*got 1 dimension.*\(4,\).*reshape"),
     "three dimensions": (GOOD[None], r"`X` must be a 2D array.*got 3 dimension"),
-    "one column": (GOOD[:, :1], r"single column.*np\.column_stack\(\[1 - p, p\]\)"),
+    "one column of logits": (
+        3.0 * GOOD[:, :1],
+        r"`X` is a single column .* must lie between 0 and 1; row \d.*`input_scale='logit'`",
+    ),
+    "one dimension of logits": (-GOOD[:, 0], r"`X` is a single column .* must lie between"),
     "complex": (GOOD + 0j, r"`X` holds complex numbers.*Pass real ones"),
     "columns of one name": (
         pd.DataFrame(GOOD, columns=["a", "a"]),
@@ -82,8 +85,8 @@ def test_bad_scores(X, message):
 
 @pytest.mark.parametrize(
     ("X", "message"),
-    [BAD_X[name] for name in BAD_X if name != "one column"],
-    ids=[name for name in BAD_X if name != "one column"],
+    [BAD_X[name] for name in BAD_X if "of logits" not in name],
+    ids=[name for name in BAD_X if "of logits" not in name],
 )
 def test_bad_scores_to_predict(X, message):
     fitted = TemperatureScaling().fit(GOOD, Y)

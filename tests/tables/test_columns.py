@@ -50,8 +50,10 @@ def test_numbered_columns_of_a_frame_are_no_names():
     frame = pd.DataFrame(np.array([[0.2, 0.5, 0.3]] * 3))
     shifted = IdentityCalibrator().fit(frame, [1, 2, 3])
     assert shifted.column_classes_.tolist() == [1, 2, 3]
+    # Integers below the number of columns are the numbers of columns.
+    assert IdentityCalibrator().fit(frame, [1, 2, 2]).column_classes_.tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match=r"3 columns, but `y` holds only 2 class"):
-        IdentityCalibrator().fit(frame, [1, 2, 2])  # is 0 absent, or 3?
+        IdentityCalibrator().fit(frame, [1, 3, 3])
 
 
 def test_float_labels_are_matched_by_name():

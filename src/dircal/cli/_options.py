@@ -132,11 +132,7 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
             read = input_files(predictions, label, label_columns)
             check_outputs([("--output", kwargs["output"])], force=kwargs["force"], inputs=read)
         _check_label_options(label, label_columns)
-        if classes is not None and positive is not None:
-            raise click.UsageError(
-                "--classes and --positive exclude each other: --positive is the label of a single "
-                "column, --classes are those of several."
-            )
+        _check_class_options(classes, positive)
         source = PredictionsFile(
             input_file(click.get_current_context(), predictions, kind),
             columns=columns,
@@ -158,6 +154,14 @@ def source_options(command: _F, *, format_names: Sequence[str] = _FORMAT_NAMES) 
         return command(*args, source=source, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _check_class_options(classes: str | None, positive: str | None) -> None:
+    if classes is not None and positive is not None:
+        raise click.UsageError(
+            "--classes and --positive exclude each other: --positive is the label of a single "
+            "column, --classes are those of several."
+        )
 
 
 def _check_label_options(label: str | None, label_columns: str | None) -> None:

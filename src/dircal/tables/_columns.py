@@ -119,6 +119,8 @@ def _given_classes(
 
 
 def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments) -> LabelArray:
+    if n_columns > len(observed) and _are_class_numbers(observed, n_columns):
+        return np.arange(n_columns).astype(observed.dtype)
     if n_columns > len(observed):
         raise ValueError(
             f"`{arguments.scores}` has {n_columns} columns, but `{arguments.labels}` holds only "
@@ -131,6 +133,12 @@ def _observed_classes(observed: LabelArray, n_columns: int, arguments: Arguments
             f"{len(observed)} classes: {show(observed)}. Pass a column of scores for each class."
         )
     return observed
+
+
+def _are_class_numbers(observed: LabelArray, n_columns: int) -> bool:
+    """Whether labels are integers among the numbers of the columns, as networks count classes."""
+    is_integer = observed.dtype.kind in "iu"
+    return is_integer and len(observed) > 1 and 0 <= observed.min() <= observed.max() < n_columns
 
 
 def reject_ambiguous_columns(names: LabelArray, labels: LabelArray, arguments: Arguments) -> None:
@@ -273,7 +281,7 @@ def two_columns(
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(
-            f"`{arguments.scores}` is a single column and must lie between 0 and 1; "
+            f"`{arguments.scores}` is a single column (n_features=1) and must lie between 0 and 1; "
             f"{arguments.row(i)} is {values[i]:.6g}. A single column is the probability of the "
             f"positive class. {arguments.fix} (Negative values in data.)"
         )

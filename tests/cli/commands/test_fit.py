@@ -144,20 +144,45 @@ def test_weights_count(run, animals):
     assert_array_equal(dircal.load("map.json").coef_, expected.coef_)
 
 
-def test_one_column_for_two_classes(run, make_problem, tmp_path):
+@pytest.mark.parametrize("calibrator", ["auto", "temperature", "platt"])
+def test_one_column_for_two_classes(calibrator, run, make_problem, tmp_path):
+    """From the fit to the report of what `apply` has written, always one column."""
     problem = make_problem(0, n=200, k=2)
     lines = [
         f"{'yes' if y else 'no'},{q}" for y, q in zip(problem.y, problem.proba[:, 1], strict=True)
     ]
     (tmp_path / "p.csv").write_text("\n".join(["y,score", *lines]))
-    common = ["p.csv", "--label", "y", "--columns", "score", "-o", "map.json"]
-    told = run("fit", *common, code=2).stderr
-    assert "a calibrator that reads one: beta, histogram, isotonic or platt" in told
-    run("fit", *common, "--calibrator", "platt")
+    common = ["--label", "y", "--columns", "score"]
+    run("fit", "p.csv", *common, "-o", "map.json", "--calibrator", calibrator)
     run("apply", "map.json", "p.csv", "-o", "out.csv")
     expected = dircal.load("map.json").predict_proba(problem.proba[:, 1])[:, 1]
     found = np.genfromtxt("out.csv", delimiter=",", skip_header=1, usecols=1)
     assert_array_equal(found, expected)
+    after = json.loads(run("evaluate", "out.csv", *common, "--json").stdout)
+    words = np.array(["no", "yes"])[problem.y]
+    assert after["measures"]["log_loss"]["value"] == pytest.approx(
+        dircal.metrics.log_loss(words, expected)
+    )
+    run("compare", "out.csv", *common, "--calibrators", "temperature")
+    run("report", "out.csv", *common, "-o", "r.html", "--calibrators", "temperature")
+
+
+def test_the_label_of_one_column(run, make_problem, tmp_path):
+    problem = make_problem(0, n=200, k=2)
+    lines = [
+        f"{'ill' if y else 'well'},{q}" for y, q in zip(problem.y, problem.proba[:, 1], strict=True)
+    ]
+    # Without another column, the one that is left contains the scores.
+    (tmp_path / "p.csv").write_text("\n".join(["y,score", *lines]))
+    run("fit", "p.csv", "--label", "y", "--positive", "ill", "-o", "map.json")
+    assert dircal.load("map.json").column_classes_.tolist() == ["well", "ill"]
+    told = run("fit", "p.csv", "--label", "y", "--positive", "sick", "-o", "m.json", code=2).stderr
+    assert "has the labels ['ill', 'well']; got 'sick'" in told
+    both = ["--positive", "ill", "--classes", "well,ill"]
+    assert (
+        "exclude each other"
+        in run("fit", "p.csv", "--label", "y", "-o", "m.json", *both, code=2).stderr
+    )
 
 
 def test_json_for_machines(run, write_csv):
