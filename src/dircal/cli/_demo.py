@@ -1,4 +1,4 @@
-"""The demonstration: real classifiers, every calibrator, measures before and after."""
+"""The demonstration: real classifiers, measured before and after calibration."""
 
 import warnings
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.utils import get_tags
 
 from dircal import (
+    AutoCalibrator,
     Comparison,
     Explanation,
     OneVsRestCalibrator,
@@ -26,8 +27,9 @@ from dircal._typing import FloatArray, LabelArray
 from dircal.exceptions import DircalWarning
 from dircal.metrics import Table, measures_in
 
-__all__ = ["DATASET", "N_RESAMPLES", "ClassifierResult", "run_classifiers"]
+__all__ = ["DATASET", "DEFAULT", "N_RESAMPLES", "ClassifierResult", "run_classifiers"]
 
+DEFAULT = "AutoCalibrator"
 DATASET = "handwritten digits (1797 images of 8 x 8 pixels, 10 classes)"
 # Enough draws to tell a p-value of 0.05 from one of 0.03.
 N_RESAMPLES = 2_000
@@ -35,24 +37,40 @@ N_RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class ClassifierResult:
-    """One classifier with all its calibrators, beside no calibration.
+    """One classifier before calibration and after it.
 
-    ``pvalues`` are those of the tests of the confidence and of the classes, by calibrator. The
-    explanation and the clip are those of the Dirichlet map; ``y_true`` and ``y_prob`` are all rows
-    that the classifier was not trained on.
+    Parameters
+    ----------
+    name : str
+        Name of the classifier.
+    comparison : Comparison
+        Measures before and after, the default calibrator first.
+    explanation : Explanation
+        What the default calibrator corrects.
+    y_true, y_prob : array
+        All rows that the classifier was not trained on.
+    pvalues : dict
+        By calibrator, those of the tests of the confidence and of the class probabilities; empty
+        without details.
     """
 
     name: str
     comparison: Comparison
-    pvalues: dict[str, tuple[float, float]]
     explanation: Explanation
-    clip: float
     y_true: LabelArray
     y_prob: FloatArray
+    pvalues: dict[str, tuple[float, float]]
+
+    def confidence(self, name: str) -> float:
+        """Return the mean largest probability of the test rows."""
+        return float(self.comparison.probabilities[name].max(axis=1).mean())
 
 
-def run_classifiers() -> Iterator[ClassifierResult]:
-    """Train, calibrate and measure, one classifier after another."""
+def run_classifiers(*, details: bool = False) -> Iterator[ClassifierResult]:
+    """Train, calibrate and measure one classifier after another.
+
+    With ``details``, every calibrator is compared and tested.
+    """
     X, y = load_digits(return_X_y=True)
     X_train, X_rest, y_train, y_rest = train_test_split(
         X, y, train_size=0.3, stratify=y, random_state=0
@@ -69,18 +87,23 @@ def run_classifiers() -> Iterator[ClassifierResult]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             classifier.fit(X_train, y_train)
-        yield _calibrate(name, classifier.predict_proba(X_rest), y_rest, (fitting, testing))
+        proba, split = classifier.predict_proba(X_rest), (fitting, testing)
+        yield _calibrate(name, proba, y_rest, split, details=details)
 
 
 def _calibrate(
-    name: str, proba: FloatArray, y: LabelArray, split: tuple[LabelArray, LabelArray]
+    name: str,
+    proba: FloatArray,
+    y: LabelArray,
+    split: tuple[LabelArray, LabelArray],
+    *,
+    details: bool,
 ) -> ClassifierResult:
     fitting, testing = split
-    maps = {
-        one: _for_many_classes(getattr(calibrators, one)())
-        for one in calibrators.__all__
-        if one != "IdentityCalibrator"
-    }
+    maps = {DEFAULT: AutoCalibrator()}
+    if details:
+        others = [one for one in calibrators.__all__ if one != "IdentityCalibrator"]
+        maps |= {one: _for_many_classes(getattr(calibrators, one)()) for one in others}
     with warnings.catch_warnings():
         # The table keeps what the fits have to say.
         warnings.simplefilter("ignore", DircalWarning)
@@ -93,9 +116,10 @@ def _calibrate(
             n_resamples=N_RESAMPLES,
             random_state=0,
         )
-        dirichlet = maps["DirichletCalibrator"].fit(proba[fitting], y[fitting])
-    pvalues = {one: _pvalues(y[testing], table.probabilities[one]) for one in table.probabilities}
-    return ClassifierResult(name, table, pvalues, dirichlet.explain(), dirichlet.clip_, y, proba)
+        explanation = maps[DEFAULT].fit(proba[fitting], y[fitting]).explain()
+    tested = table.probabilities if details else {}
+    pvalues = {one: _pvalues(y[testing], tested[one]) for one in tested}
+    return ClassifierResult(name, table, explanation, y, proba, pvalues)
 
 
 def _for_many_classes(calibrator: Any) -> Any:

@@ -7,14 +7,22 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dircal import BayesianDirichletCalibrator, DirichletCalibrator, Report, TemperatureScaling
+from dircal import AutoCalibrator, DirichletCalibrator, Report, TemperatureScaling
 from dircal._numerals import format_pvalue
-from dircal.cli._demo import N_RESAMPLES, ClassifierResult
+from dircal.cli._demo import DEFAULT, N_RESAMPLES, ClassifierResult
 from dircal.cli._output import output_file
 from dircal.metrics import Table, measures_in
 
-__all__ = ["REPORT", "show_classifier", "show_introduction", "show_reading", "write_report"]
+__all__ = [
+    "REPORT",
+    "show_classifier",
+    "show_details",
+    "show_introduction",
+    "show_reading",
+    "write_report",
+]
 
+UNCALIBRATED = "uncalibrated"
 REPORT = "dircal-report.html"
 """Name of the page, in the folder where the command is run."""
 # Two lines each, as the headings of the measures have, so that all fit on a narrow terminal.
@@ -28,44 +36,56 @@ _SURE_COLUMNS = (
     "p of\nclass",
 )
 _NOT_CALIBRATED = 0.05
-# A clip below this is the paper's, and no news.
-_TAKEN_AT_ITS_WORD = 1e-300
 
 
 def show_introduction(console: Console, dataset: str) -> None:
-    """Say what is about to be done."""
+    """Print the data and the split."""
     console.print(f"\n[bold]dircal[/bold] on {dataset}.")
     console.print(
-        "Each classifier is trained on 30 % of the rows; the calibrators are fitted on 35 % that "
-        "it has not seen, and measured on the remaining 35 %.\n"
+        "Each classifier is trained on 30% of the rows. The default calibrator is fitted on 35% "
+        "and measured on the remaining 35%."
     )
 
 
 def show_classifier(console: Console, result: ClassifierResult) -> None:
-    """Two tables, and what the maps of this classifier say."""
+    """Print one line before calibration, one after, and a sentence on what was wrong."""
+    table = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    for name in (UNCALIBRATED, DEFAULT):
+        value = {one: result.comparison.row(name, one).value for one in ("accuracy", "log_loss")}
+        table.add_row(
+            "before" if name == UNCALIBRATED else "after",
+            f"confidence {result.confidence(name):.1%}",
+            f"accuracy {value['accuracy']:.1%}",
+            f"log-loss {value['log_loss']:.3f}",
+        )
+    console.print(f"\n[bold]{result.name}[/bold]")
+    console.print(Padding(table, (0, 0, 0, 2)))
+    console.print(Padding(result.explanation.sentences()[0], (0, 0, 0, 2)), highlight=False)
+
+
+def show_details(console: Console, result: ClassifierResult) -> None:
+    """Print the measures of every calibrator, and everything that the default corrects."""
     console.print(_measures(result))
     console.print(_intervals(result))
     for name, fit_warnings in result.comparison.fit_warnings.items():
         for warning in fit_warnings:
             console.print(f"  [yellow]{name}:[/yellow] {warning}", highlight=False)
-    console.print("  What the Dirichlet map says:")
-    for sentence in _sentences(result):
+    console.print(f"  Corrections by {DEFAULT}:")
+    for sentence in result.explanation.sentences():
         console.print(Padding(f"- {sentence}", (0, 0, 0, 2)), highlight=False)
     console.print()
 
 
 def show_reading(console: Console) -> None:
-    """How to read the tables."""
+    """Print how to read the tables of details."""
     console.print(
         "Lower is better for the log-loss and the Brier score, which judge the probabilities as a "
         "whole, and for the calibration errors (ECE, MCE). The last two columns of the first table "
-        "are p-values of the test that the confidence and the class probabilities are calibrated: "
-        "below 0.05 they are not. The second table says how sure we are: intervals that hold the "
-        "true value in 95 % of cases, and the p-values of the hypothesis that calibration makes no "
-        "difference to the log-loss, the Brier score and the class ECE: below 0.05 it does. Given "
-        "probabilities, MatrixScaling reads their logarithms and is then the same map as "
-        "DirichletCalibrator; it differs on logits. Beta, histogram, isotonic and Platt "
-        "calibration are for two classes: here each class against the rest (OneVsRestCalibrator)."
+        "are p-values of tests of confidence and class probabilities: below 0.05 they are not "
+        "calibrated. The second table has 95% intervals, and p-values of the hypothesis that "
+        "calibration makes no difference to the log-loss, the Brier score and the class ECE. Beta, "
+        "histogram, isotonic and Platt calibration are for two classes: here each class against "
+        "the rest (OneVsRestCalibrator)."
     )
 
 
@@ -81,7 +101,7 @@ def write_report(console: Console, result: ClassifierResult, path: Path, *, forc
     report = Report.from_predictions(
         result.y_true,
         result.y_prob,
-        calibrators=[TemperatureScaling(), DirichletCalibrator(), BayesianDirichletCalibrator()],
+        calibrators=[AutoCalibrator(), TemperatureScaling(), DirichletCalibrator()],
         title=f"{result.name} on handwritten digits",
         source="scikit-learn's load_digits",
     )
@@ -93,7 +113,7 @@ def write_report(console: Console, result: ClassifierResult, path: Path, *, forc
             f"\nThe report of this classifier could not be written: {error}", markup=False
         )
         return
-    console.print(f"\nThe whole story of {result.name}, as a page for your browser:")
+    console.print(f"\nReport on {result.name}, for your browser:")
     console.print(path.resolve().as_uri(), soft_wrap=True, highlight=False)
 
 
@@ -155,13 +175,3 @@ def _chance(pvalue: float | None, n_resamples: int | None, good: str) -> Text:
     small = pvalue < _NOT_CALIBRATED
     style = "green" if small == (good == "small") else "red"
     return Text(format_pvalue(pvalue, n_resamples), style=style)
-
-
-def _sentences(result: ClassifierResult) -> list[str]:
-    """What was wrong with the classifier, in the light of its Dirichlet map."""
-    sentences = result.explanation.sentences()
-    if result.clip > _TAKEN_AT_ITS_WORD:
-        sentences.append(
-            f"Probabilities below {result.clip:.0e} are not taken at their word, but read as that."
-        )
-    return sentences

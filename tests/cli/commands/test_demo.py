@@ -10,15 +10,36 @@ from click.testing import CliRunner
 from dircal import calibrators
 
 
-def test_demo_shows_every_calibrator_before_and_after(app, tmp_path, monkeypatch):
+def test_demo_shows_what_the_default_changes(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False, env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    lines = [line.strip() for line in result.output.splitlines()]
+    assert len(lines) <= 40
+    page = tmp_path / "dircal-report.html"
+    assert lines[-1] == page.as_uri()
+    assert "AutoCalibrator" in page.read_text(encoding="utf-8")
+    number = r"(\d+\.\d)%"
+    row = rf"confidence {number} +accuracy {number} +log-loss (\d\.\d{{3}})$"
+    for i in [i for i, line in enumerate(lines) if line.startswith("before")]:
+        before, after = (re.search(row, lines[i + j]).groups() for j in (0, 1))
+        gaps = [abs(float(one[0]) - float(one[1])) for one in (before, after)]
+        assert gaps[1] < gaps[0]
+        assert float(after[2]) < float(before[2])
+        assert "confident: the best single temperature is" in lines[i + 2]
+    assert sum(line.startswith("after") for line in lines) == 3
+
+
+def test_demo_shows_every_calibrator_in_details(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = ["demo", "--details"]
+    result = CliRunner().invoke(app, call, catch_exceptions=False, env={"COLUMNS": "80"})
     assert result.exit_code == 0
     # The report is where the last line says.
     page = tmp_path / "dircal-report.html"
     assert result.output.splitlines()[-1] == page.as_uri()
     assert "Gaussian naive Bayes on handwritten digits" in page.read_text(encoding="utf-8")
-    for name in ["uncalibrated", *calibrators.__all__]:
+    for name in ["uncalibrated", "AutoCalibrator", *calibrators.__all__]:
         # Twice for each of three classifiers: the measures, and how sure we are of them.
         shown = name.removesuffix("Calibrator")
         assert shown == "Identity" or result.output.count(f"\n{shown} ") == 6, name
@@ -38,7 +59,7 @@ def test_demo_shows_every_calibrator_before_and_after(app, tmp_path, monkeypatch
 def test_demo_does_not_overwrite_a_page(app, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "dircal.cli._demo.run_classifiers", lambda: iter([SimpleNamespace(name="X")])
+        "dircal.cli._demo.run_classifiers", lambda **_: iter([SimpleNamespace(name="X")])
     )
     monkeypatch.setattr("dircal.cli._demo_text.show_classifier", lambda *_: None)
     (tmp_path / "dircal-report.html").write_text("precious")
