@@ -307,3 +307,29 @@ def test_values_a_hair_above_one_are_one():
         assert measure_of(name)([0, 1], P) in (0.0, 1.0)
     table = metrics.confidence_bins_from_confidence([True, True], [1.00005, 0.5])
     assert table.predicted[0, -1] == 1.0
+
+
+def test_seeds_are_fixed_by_default():
+    """The same call returns the same number, wherever rows are drawn again."""
+    import inspect
+
+    import dircal
+
+    rooms = [dircal, dircal.inference, dircal.decide, dircal.shift, dircal.plots]
+    functions = {
+        value
+        for room in rooms
+        for name in room.__all__
+        for value in (getattr(room, name), *getattr(getattr(room, name), "__dict__", {}).values())
+        if callable(getattr(value, "__func__", value))
+    }
+    seeds = {}
+    for function in functions:
+        try:
+            parameters = inspect.signature(getattr(function, "__func__", function)).parameters
+        except (TypeError, ValueError):
+            continue
+        if "random_state" in parameters:
+            seeds[str(function)] = parameters["random_state"].default
+    assert len(seeds) > 8
+    assert {name for name, seed in seeds.items() if seed != 0} == set()

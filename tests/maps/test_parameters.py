@@ -432,7 +432,9 @@ def test_sample_is_decided_by_random_state():
     generator = np.random.default_rng(3)
     assert_array_equal(TRUTH.sample(50, random_state=generator)[0], one[0])
     assert (TRUTH.sample(50, random_state=generator)[0] != one[0]).any()
-    assert (TRUTH.sample(50)[0] != TRUTH.sample(50)[0]).any()
+    assert_array_equal(TRUTH.sample(50)[0], TRUTH.sample(50, random_state=0)[0])
+    news = [TRUTH.sample(50, random_state=None)[0] for _ in range(2)]
+    assert (news[0] != news[1]).any()
 
 
 def test_a_fit_on_many_rows_approaches_the_true_map():

@@ -102,7 +102,7 @@ def calibration_test(
     *,
     statistic: Statistic = "confidence_ece",
     n_resamples: int = 10_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
     n_bins: int = 15,
     strategy: Strategy = "width",
@@ -120,7 +120,7 @@ def calibration_test(
         The measure that is tested.
     n_resamples : int, default=10_000
         Number of draws.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns
@@ -194,7 +194,7 @@ def calibration_test_from_confidence(
     confidence: ArrayLike,
     *,
     n_resamples: int = 10_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     n_bins: int = 15,
     strategy: Strategy = "width",
     binning: Binning = "right_closed",
@@ -209,7 +209,7 @@ def calibration_test_from_confidence(
         Its probability.
     n_resamples : int, default=10_000
         Number of draws.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     n_bins : int, default=15
         Number of bins.

@@ -45,7 +45,7 @@ def compare(
     measures: Sequence[Any] | None = None,
     level: float = 0.95,
     n_resamples: int = 1_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
 ) -> Comparison:
     r"""Measure several calibrators on the same folds, beside no calibration.
@@ -78,7 +78,7 @@ def compare(
         How often the intervals hold the true value.
     n_resamples : int, default=1_000
         Number of draws, at least 100.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column of ``X``, where ``y`` does not hold them all or the columns are in

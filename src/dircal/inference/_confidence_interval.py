@@ -85,7 +85,7 @@ def confidence_interval(
     *,
     level: float = 0.95,
     n_resamples: int = 2_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
 ) -> ConfidenceInterval:
     r"""Interval for the value that a measure would have on endlessly many rows.
@@ -105,7 +105,7 @@ def confidence_interval(
         How often such intervals hold the true value.
     n_resamples : int, default=2_000
         Number of draws, at least 100.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns

@@ -82,7 +82,7 @@ def equivalence_test(
     margin: float,
     level: float = 0.95,
     n_resamples: int = 2_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
 ) -> EquivalenceTest:
     r"""Test whether a measure is below a margin: calibrated well enough.
@@ -104,7 +104,7 @@ def equivalence_test(
         Confidence that is asked for.
     n_resamples : int, default=2_000
         Number of draws, at least 100.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns

@@ -197,7 +197,7 @@ def evaluate(
     classes: Iterable[Any] | None = None,
     level: float = 0.95,
     n_resamples: int | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
 ) -> Evaluation:
     """Measure predictions, before or after calibration.
 
@@ -219,7 +219,7 @@ def evaluate(
         Level of the intervals.
     n_resamples : int, optional
         Number of draws for intervals and tests, at least 100; None computes neither.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
 
     Returns

@@ -77,7 +77,7 @@ def paired_comparison(
     *,
     level: float = 0.95,
     n_resamples: int = 2_000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
 ) -> PairedComparison:
     r"""Difference of a measure between two predictions of the same rows.
@@ -100,7 +100,7 @@ def paired_comparison(
     n_resamples : int, default=2_000
         Number of draws, at least 100. Means of losses need none, but their p-values go no lower
         either than one over it.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column, where ``y_true`` does not hold them all or the columns are in another

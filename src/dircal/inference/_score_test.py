@@ -105,7 +105,7 @@ def score_test(
     *,
     n_resamples: int = 1_000,
     alpha: float = 0.05,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.Generator | None = 0,
     classes: Iterable[Any] | None = None,
 ) -> ScoreTest:
     r"""Test whether the identity is the best Dirichlet map, without fitting one.
@@ -120,7 +120,7 @@ def score_test(
         Number of draws of labels, at least 100.
     alpha : float, default=0.05
         Level of the test, and of naming classes and pairs.
-    random_state : int, numpy Generator or None, optional
+    random_state : int, numpy Generator or None, default=0
         Seed of the draws.
     classes : array-like (k,), optional
         Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the columns

@@ -295,7 +295,7 @@ class GenerativeParameters(AbstractParameters):
         return self
 
     def sample(
-        self, n: int, random_state: int | np.random.Generator | None = None
+        self, n: int, random_state: int | np.random.Generator | None = 0
     ) -> tuple[FloatArray, IntArray]:
         """Draw predictions and classes for which this map is the true calibration map.
 
@@ -303,7 +303,7 @@ class GenerativeParameters(AbstractParameters):
         ----------
         n : int
             Number of rows.
-        random_state : int, numpy.random.Generator or None, optional
+        random_state : int, numpy Generator or None, default=0
             Seed, or the generator to draw from. None draws a new sample each time.
 
         Returns

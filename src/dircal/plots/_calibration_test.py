@@ -80,7 +80,7 @@ class CalibrationTestDisplay(AbstractDisplay):
         *,
         statistic: Statistic = "confidence_ece",
         n_resamples: int = 10_000,
-        random_state: int | np.random.Generator | None = None,
+        random_state: int | np.random.Generator | None = 0,
         classes: Iterable[Any] | None = None,
         n_bins: int = 15,
         strategy: Strategy = "width",
@@ -98,7 +98,7 @@ class CalibrationTestDisplay(AbstractDisplay):
             The measure that is tested.
         n_resamples : int, default=10_000
             Number of draws.
-        random_state : int, numpy Generator or None, optional
+        random_state : int, numpy Generator or None, default=0
             Seed of the draws.
         classes : array-like (k,), optional
             Label of each column of ``y_prob``, where ``y_true`` does not hold them all or the
