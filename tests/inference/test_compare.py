@@ -139,19 +139,48 @@ def test_tables_and_frames(make_problem, monkeypatch):
     problem = make_problem(6, n=200, k=3)
     table = run(PAIR, problem.proba, problem.y)
     monkeypatch.setattr("dircal._frames.find_spec", lambda name: None)
-    columns = table.to_frame()
+    columns = table.to_frame("long")
     assert list(columns)[:3] == ["calibrator", "measure", "value"]
     assert len(columns) == 11
     assert all(len(column) == len(table) for column in columns.values())
     assert columns["value"] == [row.value for row in table]
     with pytest.raises(KeyError, match="none of the rows"):
         table.row("TemperatureScaling", "ece")
+    wide = table.to_frame()
+    assert list(wide)[:2] == ["calibrator", "log_loss"]
+    assert wide["log_loss"] == [table.row(one, "log_loss").value for one in wide["calibrator"]]
+    with pytest.raises(ValueError, match="`form` must be"):
+        table.to_frame("tall")
+
+
+def test_what_is_printed(make_problem):
+    """One sentence, a row for each calibrator, and a star at the best value of each measure."""
+    problem = make_problem(6, n=200, k=3)
+    table = run(PAIR, problem.proba, problem.y)
     lines = repr(table).splitlines()
-    assert len(lines) == 25
-    head = "calibrator measure value without bias 95 % change p-value"
-    assert lines[0].split() == head.split()
-    assert lines[2].startswith("uncalibrated")
+    best = table.best("log_loss")
+    assert lines[0].startswith(f"Best log-loss: {best} (")
     assert max(map(len, lines)) < 110
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line[:1].isalnum()}
+    assert set(table.calibrators) <= set(rows)
+    for i, measure in enumerate(table.measures):
+        starred = [name for name in table.calibrators if rows[name][i].endswith("*")]
+        assert starred == [table.best(measure)]
+    values = {one: table.row(one, "accuracy").value for one in table.calibrators}
+    assert values[table.best("accuracy")] == max(values.values())
+    worse = run({"halves": PoorCalibrator()}, problem.proba, problem.y, measures=["log_loss"])
+    assert worse.sentence().startswith("Best log-loss: uncalibrated (")
+
+
+class PoorCalibrator(ClassifierMixin, BaseEstimator):
+    """Predicts the same for every row."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1.0 / len(self.classes_))
 
 
 def test_short_names_are_those_of_the_command_line(make_problem):
@@ -364,13 +393,6 @@ def test_intervals_are_told_beside_the_value_that_they_are_of(make_problem):
         if row.low is not None:
             assert row.low <= row.corrected <= row.high
         assert not row.is_corrected or row.measure.endswith("_ece")
-    lines = repr(table).splitlines()
-    assert "without bias" in lines[0]
-    [line] = [one for one in lines if one.startswith("uncalibrated  ") and "classwise_ece" in one]
-    corrected = table.row("uncalibrated", "classwise_ece").corrected
-    assert line.split()[3] == f"{corrected:.4f}"
-    few = compare([TemperatureScaling()], rows.proba, rows.y, measures=["log_loss"], random_state=0)
-    assert "without bias" not in repr(few)
 
 
 def test_moments_of_many_rows_tell_what_draws_tell(make_problem, use_limits):

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dircal._frames import to_frame
-from dircal._numerals import format_level, format_measure, format_measure_range, format_pvalue
+from dircal._numerals import format_measure, format_pvalue
 from dircal._typing import FloatArray
 from dircal.inference._calibrators import UNCALIBRATED
 from dircal.inference._drawn_sums import Source
 from dircal.inference._show import html_of_comparison, tell_sources
+from dircal.metrics import RECORDS
+from dircal.tables import check_option
 
 __all__ = [
     "WITHOUT_BIAS",
@@ -120,29 +122,80 @@ class Comparison:
         found = ((row.measure, row.source) for row in self.table if row.source is not None)
         return tell_sources(self.n_scored, found, "the intervals")
 
-    def to_frame(self) -> Any:
-        """The table as a data frame of pandas or polars; a dict of lists where neither is there."""
-        return to_frame(columns_of(self.table))
+    @property
+    def calibrators(self) -> list[str]:
+        """Names of the calibrators, the uncalibrated predictions first."""
+        return list(dict.fromkeys(row.calibrator for row in self.table))
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures, the log-loss first."""
+        names = dict.fromkeys(row.measure for row in self.table)
+        return sorted(names, key=lambda name: name != "log_loss")
+
+    def best(self, measure: str) -> str:
+        """Return the name of the calibrator with the best value of a measure.
+
+        Parameters
+        ----------
+        measure : str
+            Name of the measure.
+
+        Returns
+        -------
+        calibrator : str
+            Of equal ones the first.
+        """
+        higher = measure in RECORDS and RECORDS[measure].higher_is_better
+        values = [self.row(name, measure).value for name in self.calibrators]
+        return self.calibrators[values.index(max(values) if higher else min(values))]
+
+    def sentence(self) -> str:
+        """Return the main result in one sentence."""
+        measure = self.measures[0]
+        title = RECORDS[measure].title.lower() if measure in RECORDS else measure
+        best = self.best(measure)
+        row, before = self.row(best, measure), self.row(UNCALIBRATED, measure)
+        if best == UNCALIBRATED:
+            return f"Best {title}: uncalibrated ({format_measure(before.value)})."
+        chance = "" if row.pvalue is None else f", p-value {format_pvalue(row.pvalue)}"
+        return (
+            f"Best {title}: {best} ({format_measure(row.value)}; uncalibrated "
+            f"{format_measure(before.value)}{chance})."
+        )
+
+    def to_frame(self, form: Literal["wide", "long"] = "wide") -> Any:
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        form : {"wide", "long"}, default="wide"
+            "wide": a row for each calibrator and a column for each measure. "long": a row for each
+            calibrator and measure, with intervals, changes and p-values.
+
+        Returns
+        -------
+        frame : data frame, or dict of lists
+            Of pandas or polars; a dict of lists if neither is installed.
+        """
+        check_option("form", form, ("wide", "long"))
+        if form == "long":
+            return to_frame(columns_of(self.table))
+        columns: dict[str, list[Any]] = {"calibrator": self.calibrators}
+        for measure in self.measures:
+            columns[measure] = [self.row(name, measure).value for name in self.calibrators]
+        return to_frame(columns)
 
     def __repr__(self) -> str:
-        width = max(len(row.calibrator) for row in self.table)
-        longest = max(len(row.measure) for row in self.table)
-        percent = format_level(self.level)
-        # Chance makes calibration errors too large; intervals are of what is left without it.
-        extra = any(row.is_corrected for row in self.table)
-        head = f"{'calibrator':{width}}  {'measure':{longest}}  {'value':>8}  "
-        head += f"{WITHOUT_BIAS}  {percent:>18}  " if extra else f"{percent:>18}  "
-        lines = [head + f"{'change':>9}  p-value"]
-        for row in self.table:
-            line = f"{row.calibrator:{width}}  {row.measure:{longest}}  "
-            line += f"{format_measure(row.value):>8}  "
-            line += f"{show_corrected(row):>{len(WITHOUT_BIAS)}}  " if extra else ""
-            line += f"{format_measure_range(row.low, row.high):>18}"
-            if row.calibrator != UNCALIBRATED:
-                chance = "" if row.pvalue is None else format_pvalue(row.pvalue)
-                line += f"  {format_measure(row.difference):>9}  {chance}"
-            lines.append(line.rstrip())
-        return "\n".join([*lines, *filter(None, [self.sources()])])
+        names, columns = self.calibrators, [["", *self.calibrators]]
+        for measure in self.measures:
+            best = self.best(measure)
+            stars = ["*" if name == best else " " for name in names]
+            values = [format_measure(self.row(name, measure).value) for name in names]
+            columns.append([measure, *(a + b for a, b in zip(values, stars, strict=True))])
+        lines = [self.sentence(), "", *_as_lines(columns)]
+        note = "* best. Intervals, changes and p-values: to_frame('long')."
+        return "\n".join([*lines, "", note, *filter(None, [self.sources()])])
 
     def _repr_html_(self) -> str:
         return html_of_comparison(self)
@@ -158,3 +211,18 @@ def columns_of(table: Iterable[ComparisonRow]) -> dict[str, list[Any]]:
 def show_corrected(row: ComparisonRow) -> str:
     """The value that the interval is one of; nothing where it is the measured one."""
     return format_measure(row.corrected) if row.is_corrected and row.corrected is not None else ""
+
+
+def _as_lines(columns: list[list[str]]) -> Iterator[str]:
+    """Yield the lines of a table; headings are broken at underscores and end at the bottom."""
+    headings = [heading.split("_") for heading, *_ in columns]
+    height = max(map(len, headings))
+    widths = [
+        max(map(len, [*heading, *cells]))
+        for heading, (_, *cells) in zip(headings, columns, strict=True)
+    ]
+    padded = [[""] * (height - len(heading)) + heading for heading in headings]
+    rows = [*zip(*padded, strict=True), *zip(*(cells for _, *cells in columns), strict=True)]
+    for first, *rest in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True)]
+        yield "  ".join([f"{first:{widths[0]}}", *cells]).rstrip()

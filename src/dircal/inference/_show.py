@@ -74,24 +74,30 @@ def html_of_result(title: str, result: str, is_good: bool | None, **numbers: str
 
 
 def html_of_comparison(comparison: Any) -> str:
-    """A row for each calibrator, a column for each measure; what is clearly better is marked."""
-    measures = list(dict.fromkeys(row.measure for row in comparison))
-    names = list(dict.fromkeys(row.calibrator for row in comparison))
+    """Return a row for each calibrator and a column for each measure; the best value has a star."""
+    measures, names = comparison.measures, comparison.calibrators
+    best = {one: comparison.best(one) for one in measures}
     titles = [RECORDS[one].title if one in RECORDS else one for one in measures]
     rows = (
-        [escape(name), *(_cell(comparison.row(name, one)) for one in measures)] for name in names
+        [
+            escape(name),
+            *(_cell(comparison.row(name, one), is_best=best[one] == name) for one in measures),
+        ]
+        for name in names
     )
     told = (
-        f"Of {comparison.n_scored:,} rows that the calibrators have not seen. Coloured: better "
+        f"Of {comparison.n_scored:,} held-out rows. A star marks the best value. Coloured: better "
         f"or worse than uncalibrated beyond chance ({format_level(comparison.level)}). "
         f"{comparison.sources()}"
     ).rstrip()
     note = f'<div style="opacity:0.7">{escape(told)}</div>'
-    return card("Comparison of calibrators", table(["calibrator", *titles], rows), note)
+    shown = f"<div>{escape(comparison.sentence())}</div>"
+    return card("Comparison of calibrators", shown, table(["calibrator", *titles], rows), note)
 
 
-def _cell(row: Any) -> str:
+def _cell(row: Any, *, is_best: bool) -> str:
     text = format_measure(row.value)
+    text += "*" * is_best
     low, high = row.difference_low, row.difference_high
     if low is None or high is None or low <= 0 <= high:
         return text
