@@ -66,8 +66,8 @@ def _panel(x: float, title: str, y: Any, proba: Any) -> str:
     confidence = proba.max(axis=1)
     sure = confidence >= SURE
     centre = x + SIDE / 2
-    head = f"says {100 * confidence.mean():.1f} %, is right {100 * right.mean():.1f} %"
-    told = f"{100 * right[sure].mean():.1f} % right where it is at least {100 * SURE:.0f} % sure"
+    head = f"confidence {confidence.mean():.1%}, accuracy {right.mean():.1%}"
+    told = f"accuracy {right[sure].mean():.1%} if confidence is at least {SURE:.0%}"
     parts = [
         _text(centre, 38, title, 15, QUIET),
         _text(centre, 70, head, 25, INK, weight="600"),
@@ -84,13 +84,13 @@ def _panel(x: float, title: str, y: Any, proba: Any) -> str:
     )
     for share in (0.0, 0.5, 1.0):
         along, up = x + SIDE * share, TOP + SIDE * (1 - share)
-        label = f"{100 * share:.0f} %"
+        label = f"{share:.0%}"
         parts.append(_text(along, TOP + SIDE + 20, label, 13, QUIET))
         parts.append(_text(x - 8, up + 5, label, 13, QUIET, anchor="end"))
-    parts.append(_text(centre, TOP + SIDE + 40, "how sure it is", 13, QUIET))
+    parts.append(_text(centre, TOP + SIDE + 40, "confidence", 13, QUIET))
     tall = TOP + SIDE / 2
     turned = f' transform="rotate(-90 {x - 50} {tall})"'
-    parts.append(_text(x - 50, tall, "how often it is right", 13, QUIET, extra=turned))
+    parts.append(_text(x - 50, tall, "accuracy", 13, QUIET, extra=turned))
     return "".join(parts)
 
 
