@@ -27,7 +27,7 @@ NAMES = np.array(["ant", "bee", "cow", "dog", "eel", "fox", "gnu", "hen"])
 
 
 def biased_rows(seed, *, k=8, n=4000, lowered=2, swapped=(3, 5), names=NAMES):
-    """Rows in which one class is over-estimated and two are confused in both directions."""
+    """Rows in which one class is overestimated and two are confused in both directions."""
     rng = np.random.default_rng(seed)
     q = softmax(rng.normal(scale=2.5, size=(n, k)), axis=1)
     truth = q.copy()
@@ -50,11 +50,11 @@ def test_it_names_the_class_and_the_pair_that_were_biased(seed):
         assert pairs == {("dog", "fox"), ("fox", "dog")}
         assert all(pair.shift > 0.3 for pair in explanation.pairs[:2])
         text = "\n".join(explanation.sentences())
-        assert "cow is over-estimated" in text
-        assert "Rows called dog with fox second" in text
-        assert "Rows called fox with dog second" in text
-        assert "are too sure of dog: the odds move towards fox" in text
-    assert "more than one temperature is needed" in text
+        assert "cow is overestimated" in text
+        assert "When dog is predicted and fox comes second" in text
+        assert "When fox is predicted and dog comes second" in text
+        assert "dog is overestimated: the odds shift towards fox" in text
+    assert "one temperature is not enough" in text
 
 
 def test_the_numbers_are_those_of_the_rows():
@@ -88,15 +88,15 @@ def test_rows_that_one_temperature_explains(make_problem):
     q = softmax(rng.normal(scale=3.0, size=(3000, 4)), axis=1)
     y = (0.5 * np.log(q) + rng.gumbel(size=q.shape)).argmax(axis=1)
     text = str(DirichletCalibrator().fit(q, y).explain())
-    assert "overconfident: the best single temperature is 1.9" in text
-    assert "one temperature would do about as well" in text
-    assert "What follows may be chance" in text
+    assert "overconfident: the best-fitting temperature is 1.9" in text
+    assert "one temperature fits about as well" in text
+    assert "The remaining effects may be noise" in text
 
 
 def test_temperature_scaling_has_little_to_explain(make_problem):
     problem = make_problem(0)
     fitted = TemperatureScaling().fit(problem.proba, problem.y)
-    assert "One temperature is all there is to this map" in str(fitted.explain())
+    assert "The map is a single temperature" in str(fitted.explain())
     given = fitted.explain(problem.proba)
     assert given.decisions_changed == 0.0
     assert all(abs(pair.shift) < 1e-9 for pair in given.pairs)
@@ -109,7 +109,7 @@ def test_of_bayesian_maps_the_parameters_count_that_rows_determine(make_problem)
     fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
     comparison = fitted.explain().comparison
     assert comparison.additional_parameters == round(sum(fitted.effective_parameters_.values()))
-    assert "more than one temperature is needed" in str(fitted.explain())
+    assert "one temperature is not enough" in str(fitted.explain())
 
 
 def test_vector_and_matrix_scaling_on_logits(make_problem):
@@ -243,14 +243,15 @@ def test_it_says_where_one_temperature_does_not_do(bent):
     sentence = next(each for each in calibrator.explain().sentences() if "compete" in each)
     assert sentence == calibrator.explain().sentences()[1]
     pair = next(each for each in calibrator.explain().contests if each.contest == "pair")
-    assert f"too sure where two classes compete ({pair.share:.1%} of rows: says" in sentence
-    assert f"says {pair.tempered:.3f}, right {pair.observed:.3f}, this map {pair.after:.3f}" in (
-        sentence
+    assert (
+        f"overconfident when two classes compete ({pair.share:.1%} of rows: confidence" in sentence
     )
+    numbers = f"{pair.tempered:.3f}, accuracy {pair.observed:.3f}, this map {pair.after:.3f}"
+    assert f"confidence {numbers}" in sentence
     assert "two classes compete" in calibrator.explain().table()
     without_labels = calibrator.explain(q).sentences()[1]
     assert "right 0." not in without_labels
-    assert "too sure where two classes compete" in without_labels
+    assert "overconfident when two classes compete" in without_labels
 
 
 def test_it_says_nothing_where_one_temperature_does():
@@ -286,7 +287,7 @@ def test_files_keep_it_and_older_ones_go_without(bent, tmp_path):
 def test_rows_that_the_map_makes_worse_are_not_told_of():
     nearer = ContestEffect("pair", 0.3, 0.9, 0.8, 0.7, 0.65)
     farther = ContestEffect("pair", 0.3, 0.9, 0.8, 0.7, 0.85)
-    assert "too sure where two classes compete" in about_contests([nearer], 1000)[0]
+    assert "overconfident when two classes compete" in about_contests([nearer], 1000)[0]
     assert about_contests([farther], 1000) == []
     assert table_of_contests([farther]) == []
 
@@ -294,16 +295,18 @@ def test_rows_that_the_map_makes_worse_are_not_told_of():
 def test_right_is_only_what_labels_do_not_speak_against():
     told = ContestEffect("pair", 0.3, 0.9, 0.8, 0.7, 0.65)
     wrong = ContestEffect("many", 0.3, 0.7, 0.5, 0.5, 0.4)
-    assert "about right" not in about_contests([told, wrong], 1000)[0]
-    assert about_contests([told, wrong], 50)[0].endswith("about right where more than two compete.")
+    assert not any("about right" in one for one in about_contests([told, wrong], 1000))
+    assert about_contests([told, wrong], 50)[1] == (
+        "After temperature scaling, confidence is about right when more than two compete."
+    )
     assert about_contests([told], 10) == []
 
 
 def test_too_unsure():
     each = ContestEffect("alone", 1.0, 0.9, 0.92, 0.96, 0.965)
     assert about_contests([each], 100) == [
-        "After the best single temperature the scores are too unsure where one class stands alone "
-        "(100.0% of rows: says 0.920, right 0.965, this map 0.960)."
+        "After temperature scaling, the classifier is still underconfident when one class "
+        "dominates (100.0% of rows: confidence 0.920, accuracy 0.965, this map 0.960)."
     ]
 
 

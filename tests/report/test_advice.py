@@ -59,32 +59,57 @@ def verdict_of(report):
 @pytest.mark.parametrize(
     ("before", "score", "fault", "words"),
     [
-        ({"pvalues": (0.0, 0.0), "gap": 0.05}, 0.001, "too sure", "too sure of itself"),
-        ({"pvalues": (0.0, 0.5), "gap": -0.05}, 0.5, "too timid", "less sure than it could be"),
-        ({"pvalues": (0.0, 0.0), "gap": 0.005}, 0.5, "in detail", "off in detail"),
-        ({"pvalues": (0.5, 0.0), "gap": 0.05}, 0.5, "in detail", "The probabilities are off: on"),
-        ({"pvalues": (0.5, 0.5), "gap": 0.0}, 0.001, "in detail", "off in detail"),
-        ({"pvalues": (0.02, 0.02), "gap": 0.05}, 0.02, "none", "pass the checks"),
+        (
+            {"pvalues": (0.0, 0.0), "gap": 0.05},
+            0.001,
+            "overconfident",
+            "is overconfident: on",
+        ),
+        (
+            {"pvalues": (0.0, 0.5), "gap": -0.05},
+            0.5,
+            "underconfident",
+            "is underconfident: on",
+        ),
+        (
+            {"pvalues": (0.0, 0.0), "gap": 0.005},
+            0.5,
+            "miscalibrated",
+            "right on average, but",
+        ),
+        (
+            {"pvalues": (0.5, 0.0), "gap": 0.05},
+            0.5,
+            "miscalibrated",
+            "Class probabilities are off: on",
+        ),
+        (
+            {"pvalues": (0.5, 0.5), "gap": 0.0},
+            0.001,
+            "miscalibrated",
+            "right on average, but",
+        ),
+        ({"pvalues": (0.02, 0.02), "gap": 0.05}, 0.02, "none", "No evidence of miscalibration"),
     ],
 )
 def test_a_fault_needs_a_test_and_a_size(verdict_of, before, score, fault, words):
     verdict = verdict_of(before, score=score)
     assert verdict.fault == fault
     assert words in verdict.sentence
-    assert verdict.sentence.count(".") == verdict.sentence.count("%") + 1, "one sentence"
+    assert verdict.sentence.count(".") == verdict.sentence.count("%") + 2, "two sentences"
 
 
 @pytest.mark.parametrize(
     ("after", "effect", "words"),
     [
-        ({"loss": (-0.2, -0.1)}, "better", "and they pass the checks."),
+        ({"loss": (-0.2, -0.1)}, "better", "and passes both tests."),
         (
             {"loss": (-0.2, -0.1), "pvalues": (0.0, 0.5)},
             "better",
-            "although the confidence still fails the check.",
+            "although the confidence still fails the test.",
         ),
-        ({"loss": (-0.2, 0.1)}, "unclear", "makes no clear difference"),
-        ({"loss": (0.1, 0.2)}, "worse", "Leave the probabilities as they are"),
+        ({"loss": (-0.2, 0.1)}, "unclear", "makes no significant difference"),
+        ({"loss": (0.1, 0.2)}, "worse", "Keep the original probabilities"),
     ],
 )
 def test_advice_follows_from_the_interval_of_the_change(verdict_of, after, effect, words):
@@ -97,8 +122,8 @@ def test_advice_follows_from_the_interval_of_the_change(verdict_of, after, effec
     ("before", "after", "words"),
     [
         ((0.5, 0.5), (0.5, 0.5), "No action needed: "),
-        ((0.0, 0.0), (0.5, 0.5), "Collect more rows to tell whether it helps"),
-        ((0.0, 0.0), (0.5, 0.0), "and the class probabilities still fail the check"),
+        ((0.0, 0.0), (0.5, 0.5), "Collect more data"),
+        ((0.0, 0.0), (0.5, 0.0), "and the class probabilities still fail the test"),
     ],
 )
 def test_no_clear_difference_is_no_claim_about_the_fault(verdict_of, before, after, words):
@@ -123,7 +148,7 @@ def test_some_rows_are_no_ground_for_advice(verdict_of, report, loss, n, n_large
     k = 100 if n == 400 else 4
     data = replace(report.summary.data, n_scored=n, n_classes=k, largest="2", n_largest=n_largest)
     verdict = verdict_of(before={"pvalues": (0.0, 0.0)}, after={"loss": loss}, data=data)
-    assert verdict.effect == "no grounds"
+    assert verdict.effect == "insufficient data"
     assert verdict.advice.startswith("No recommendation: ")
     assert words in verdict.advice
     assert {one.before for one in verdict.checks} | {one.after for one in verdict.checks} == {None}
@@ -181,9 +206,11 @@ def test_a_class_that_is_worse_off_is_named(verdict_of, report):
     verdict = verdict_of(classes=[steady, fallen])
     assert verdict.effect == "better"
     assert verdict.worse_off == ("8",)
-    harm = "One class is worse off: the recall falls for class 8 (90.0 % before, 80.0 % after)."
+    harm = "Recall drops for 1 class: class 8 (90.0 % to 80.0 %)."
     assert verdict.harm == harm.replace(" %", "\u202f%")
-    assert "Before you use it, decide whether the loss in class 8 is acceptable" in verdict.advice
+    assert (
+        "Before you use it, decide whether lower recall in class 8 is acceptable" in verdict.advice
+    )
     [recall] = [one for one in verdict.checks if "recognised" in one.question]
     assert (recall.before, recall.after, recall.detail) == (None, False, "less often: class 8")
     unharmed = verdict_of(classes=[steady])
@@ -228,7 +255,7 @@ def test_copies_of_rows_are_no_ground_for_advice(make_problem):
     y, proba = np.tile(rows.y, 10), np.tile(rows.proba, (10, 1))
     report = Report.from_predictions(y, proba, calibrators=IdentityCalibrator(), n_resamples=100)
     assert report.summary.data.n_copies == 540
-    assert report.summary.verdict.effect == "no grounds"
+    assert report.summary.verdict.effect == "insufficient data"
     assert "540 of the 600 rows are copies of others" in report.summary.verdict.advice
 
 

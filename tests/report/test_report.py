@@ -464,7 +464,7 @@ def test_rows_of_one_label_are_no_ground_for_advice(problem, weighted):
         **FAST,
     )
     verdict = report.summary.verdict
-    assert verdict.effect == "no grounds"
+    assert verdict.effect == "insufficient data"
     assert "all rows belong to cow" in verdict.advice
     page = report.to_html()
     assert "Use Temp" not in page

@@ -25,7 +25,7 @@ Contest: TypeAlias = Literal["alone", "pair", "many"]
 
 _KINDS: tuple[Contest, ...] = get_args(Contest)
 _WHERE: dict[Contest, str] = {
-    "alone": "one class stands alone",
+    "alone": "one class dominates",
     "pair": "two classes compete",
     "many": "more than two compete",
 }
@@ -119,7 +119,7 @@ def told_of(
 
 
 def about_contests(contests: Sequence[ContestEffect], n_rows: float) -> list[str]:
-    """Where one temperature does not do, in a sentence; nothing where it does everywhere."""
+    """Return sentences on the rows for which one temperature is not enough, if any."""
     contests = [
         each for each in contests if each.share * n_rows >= EXPLAIN_LIMITS.get().min_contest_rows
     ]
@@ -127,16 +127,19 @@ def about_contests(contests: Sequence[ContestEffect], n_rows: float) -> list[str
     if not told:
         return []
     others = [each for each in contests if not each.is_notable and not each.contradicts(n_rows)]
-    told += [f"about right where {_WHERE[each.contest]}" for each in others]
-    return [f"After the best single temperature the scores are {_listed(told)}."]
+    sentences = [f"After temperature scaling, the classifier is still {_listed(told)}."]
+    if others:
+        places = _listed([_WHERE[each.contest] for each in others])
+        sentences.append(f"After temperature scaling, confidence is about right when {places}.")
+    return sentences
 
 
 def table_of_contests(contests: Sequence[ContestEffect]) -> list[str]:
     """The same as lines of a table."""
     if not any(each.is_notable for each in contests):
         return []
-    heading = ("rows", "before", "temp.", "after", "right")
-    lines = [f"{'confidence where':<24}" + "".join(f"{name:>7}" for name in heading)]
+    heading = ("rows", "before", "temp.", "after", "acc.")
+    lines = [f"{'confidence when':<24}" + "".join(f"{name:>7}" for name in heading)]
     for each in contests:
         observed = "" if each.observed is None else f"{each.observed:.3f}"
         lines.append(
@@ -147,14 +150,14 @@ def table_of_contests(contests: Sequence[ContestEffect]) -> list[str]:
 
 
 def _about(each: ContestEffect) -> str:
-    word = "too sure" if each.shift < 0.0 else "too unsure"
-    right = "" if each.observed is None else f"right {each.observed:.3f}, "
+    word = "overconfident" if each.shift < 0.0 else "underconfident"
+    right = "" if each.observed is None else f"accuracy {each.observed:.3f}, "
     return (
-        f"{word} where {_WHERE[each.contest]} ({each.share:.1%} of rows: says "
+        f"{word} when {_WHERE[each.contest]} ({each.share:.1%} of rows: confidence "
         f"{each.tempered:.3f}, {right}this map {each.after:.3f})"
     )
 
 
 def _listed(parts: Sequence[str]) -> str:
     *first, last = parts
-    return f"{', '.join(first)}, and {last}" if first else last
+    return f"{', '.join(first)} and {last}" if first else last

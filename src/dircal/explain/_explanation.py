@@ -58,8 +58,8 @@ class Explanation:
     Notes
     -----
     Effects are measured on rows, not read off coefficients: an entry of the matrix that meets no
-    data moves nothing. A class is over-estimated where the map lowers its mean probability more
-    than the best temperature map does. The shift of a pair is the mean over its rows, the
+    data moves nothing. A class is overestimated if the map lowers its mean probability more than
+     the best temperature map does. The shift of a pair is the mean over its rows, the
     contested ones first of all, of
 
     .. math:: \ln\frac{\mu_j}{\mu_i} - \frac{1}{t} \ln\frac{q_j}{q_i},
@@ -81,7 +81,7 @@ class Explanation:
     >>> y = [rng.choice(["ant", "bee", "cow"], p=row / row.sum()) for row in truth]
     >>> explanation = DirichletCalibrator().fit(q, y).explain()
     >>> print(explanation.sentences()[1])
-    cow is over-estimated: mean probability 0.341 before, 0.172 after (observed 0.171).
+    cow is overestimated: its mean probability is 0.341 before and 0.172 after (observed ...).
     """
 
     name: str
@@ -97,7 +97,7 @@ class Explanation:
     @property
     def heading(self) -> str:
         """What is explained, and on which rows."""
-        return f"What {self.name} corrects, on {self.rows} ({self.n_rows:.0f} rows)"
+        return f"Corrections by {self.name} on {self.rows} ({self.n_rows:.0f} rows)"
 
     def sentences(self) -> list[str]:
         """The explanation, a sentence a line."""
@@ -109,7 +109,7 @@ class Explanation:
             *about_contests(self.contests, self.n_rows),
             *about_classes(self.classes),
             *about_pairs(self.pairs, self.n_rows),
-            f"{self.decisions_changed:.1%} of the decisions change.",
+            f"Calibration changes {self.decisions_changed:.1%} of the predicted labels.",
             about_temperature(self.comparison),
         ]
 

@@ -44,7 +44,7 @@ class FitRecord:
         """What the map of the calibrator called ``name`` does to the fitting rows."""
         return make_explanation(
             name,
-            "the fitting rows",
+            "the calibration set",
             self.n_rows,
             self.effects,
             labels,

@@ -89,9 +89,12 @@ class TemperatureComparison:
 
 def about_confidence(temperature: float) -> str:
     if abs(temperature - 1.0) < EXPLAIN_LIMITS.get().max_right_log_temperature:
-        return f"The confidence is about right: the best single temperature is {temperature:.2f}."
+        return f"Confidence is about right: the best-fitting temperature is {temperature:.2f}."
     word = "overconfident" if temperature > 1.0 else "underconfident"
-    return f"The scores are {word}: the best single temperature is {temperature:.2f}."
+    return (
+        f"The classifier is {word}: the best-fitting temperature is {temperature:.2f} "
+        "(1 means no change)."
+    )
 
 
 def about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
@@ -100,15 +103,15 @@ def about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
     )
     told = _worth_telling(classes, [abs(c.after - c.tempered) for c in classes])
     return [_about_class(effect) for effect in told] or [
-        "No class is plainly over- or under-estimated."
+        "No class is clearly over- or underestimated."
     ]
 
 
 def _about_class(effect: ClassEffect) -> str:
-    word = "over-estimated" if effect.shift < 0 else "under-estimated"
-    observed = "" if effect.observed is None else f" (observed {effect.observed:.3f})"
+    word = "overestimated" if effect.shift < 0 else "underestimated"
+    observed = "" if effect.observed is None else f" (observed frequency {effect.observed:.3f})"
     return (
-        f"{_name(effect.label)} is {word}: mean probability {effect.before:.3f} before, "
+        f"{_name(effect.label)} is {word}: its mean probability is {effect.before:.3f} before and "
         f"{effect.after:.3f} after{observed}."
     )
 
@@ -126,7 +129,7 @@ def about_pairs(pairs: tuple[PairEffect, ...], n_rows: float) -> list[str]:
     ]
     told += [pair for pair in also if pair not in told]
     return [_about_pair(pair, n_rows) for pair in told] or [
-        "No pair of classes is plainly confused beyond that."
+        "Beyond that, no two classes are clearly confused."
     ]
 
 
@@ -145,15 +148,16 @@ def _worth_telling(effects: Sequence[_Effect], sizes: list[float]) -> list[_Effe
 def _about_pair(pair: PairEffect, n_rows: float) -> str:
     limits = EXPLAIN_LIMITS.get()
     leader, second = _name(pair.leader), _name(pair.second)
-    word, gains = ("sure", second) if pair.shift > 0 else ("unsure", leader)
+    word, gains = ("over", second) if pair.shift > 0 else ("under", leader)
     size = float(np.exp(abs(pair.shift)))
     factor = f"{size:.1f}" if size <= limits.max_factor else f"more than {limits.max_factor:.0f}"
     flipped = ""
     if pair.shift > 0 and pair.flipped > 0:
-        flipped = f"; {pair.flipped * n_rows:.0f} of them become {second}"
+        flipped = f", and {pair.flipped * n_rows:.0f} predictions change to {second}"
     return (
-        f"Rows called {leader} with {second} second ({pair.share:.1%} of all) are too "
-        f"{word} of {leader}: the odds move towards {gains} by a factor of {factor}{flipped}."
+        f"When {leader} is predicted and {second} comes second ({pair.share:.1%} of rows), "
+        f"{leader} is {word}estimated: the odds shift towards {gains} by a factor of "
+        f"{factor}{flipped}."
     )
 
 
@@ -163,26 +167,30 @@ def caution(comparison: TemperatureComparison) -> list[str]:
         or comparison.pvalue < EXPLAIN_LIMITS.get().significance
     ):
         return []
-    return ["What follows may be chance: the rows do not show that more than that is wrong."]
+    return [
+        "The remaining effects may be noise: on these rows, a single temperature fits "
+        "about as well."
+    ]
 
 
 def about_temperature(comparison: TemperatureComparison) -> str:
     if comparison.additional_parameters == 0:
         return (
-            f"One temperature is all there is to this map; its log-loss is {comparison.loss:.4f}."
+            "The map is a single temperature; its log-loss on the calibration set is "
+            f"{comparison.loss:.4f}."
         )
     verdict = (
-        "more than one temperature is needed"
+        "one temperature is not enough"
         if comparison.pvalue < EXPLAIN_LIMITS.get().significance
-        else "one temperature would do about as well"
+        else "one temperature fits about as well"
     )
     start = comparison.loss_uncalibrated
-    before = "" if start is None else f"{start:.4f} before, "
+    before = "" if start is None else f"{start:.4f} uncalibrated, "
     return (
-        f"Log-loss {before}{comparison.loss_temperature:.4f} "
-        f"with the best temperature, {comparison.loss:.4f} with this map (fitting rows); "
-        f"likelihood ratio {comparison.likelihood_ratio:.1f} for "
-        f"{comparison.additional_parameters} more parameters: {verdict}."
+        f"Log-loss on the calibration set: {before}{comparison.loss_temperature:.4f} with the best "
+        f"temperature, {comparison.loss:.4f} with this map. The likelihood ratio is "
+        f"{comparison.likelihood_ratio:.1f} for {comparison.additional_parameters} extra "
+        f"parameters: {verdict}."
     )
 
 

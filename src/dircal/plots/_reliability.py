@@ -71,7 +71,7 @@ class ReliabilityDisplay(AbstractDisplay):
     how_to_read = (
         "Each bar holds the rows of similar confidence and is as high as the share of them that is "
         "right. Bars on the dashed diagonal are calibrated; below it the model is too sure, above "
-        "it too timid. The narrow bar is the gap to what was said, the bracket is where the bar "
+        "it too timid. The narrow bar is the gap between both, the bracket is where the bar "
         "would end by chance if nothing were wrong, and the strip below counts the rows on a "
         "logarithmic scale."
     )
@@ -223,7 +223,7 @@ class ReliabilityDisplay(AbstractDisplay):
         with house_style():
             panel = one_axes(ax, 4.6, 5.4 if counts == "below" else 4.6)
             artists = draw_curve(panel, self.curve, counts, gap_width)
-            panel.set(xlabel="confidence", ylabel="share of right rows")
+            panel.set(xlabel="confidence", ylabel="accuracy")
             panel.set_title(f"confidence-ECE {self.curve.error:.4f}")
             if ax is None:
                 legend_below(panel, artists)

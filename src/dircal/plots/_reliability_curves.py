@@ -231,7 +231,7 @@ def draw_curve(
         alpha=0.9,
         edgecolor=GAP,
         linewidth=0.6,
-        label="gap to what was said",
+        label="gap",
         zorder=2.5,
     )
     for opacity, bar, gap in zip(
@@ -289,7 +289,7 @@ def _draw_band(ax: "Axes", curve: Curve, shapes: BarShapes) -> Any:
         colors=INK,
         linewidths=widths.tolist(),
         zorder=3,
-        label="range by chance",
+        label="consistency band",
     )
     ax.add_collection(band)
     return band

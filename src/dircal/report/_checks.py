@@ -11,8 +11,8 @@ __all__ = ["call", "check", "classes_worse_off", "failed", "tell_harm"]
 
 _TESTED = {"confidence_ece": "confidence", "classwise_ece": "class probabilities"}
 _QUESTIONS = {
-    "confidence_ece": "Right as often as it is sure",
-    "classwise_ece": "Each class as frequent as it is said to be",
+    "confidence_ece": "Confidence matches accuracy",
+    "classwise_ece": "Class probabilities match class frequencies",
 }
 
 
@@ -41,14 +41,14 @@ def tell_harm(worse_off: Sequence[ClassSummary]) -> str:
     if not worse_off:
         return ""
     named = [
-        f"{call(one.name)} ({format_percent(one.recall_before)} before, "
-        f"{format_percent(one.recall_after)} after)"
+        f"{call(one.name)} ({format_percent(one.recall_before)} to "
+        f"{format_percent(one.recall_after)})"
         for one in worse_off[: REPORT_LIMITS.get().max_named_classes]
     ]
     more = len(worse_off) - len(named)
     listed = ", ".join(named) + (f" and {more} more" if more else "")
-    start = "One class is" if len(worse_off) == 1 else f"{len(worse_off)} classes are"
-    return f"{start} worse off: the recall falls for {listed}."
+    n = len(worse_off)
+    return f"Recall drops for {n} class{'es' if n > 1 else ''}: {listed}."
 
 
 def check(
@@ -70,7 +70,7 @@ def check(
     start, end = before.measure("log_loss").value, after.measure("log_loss").value
     found.append(
         Check(
-            "Better predictions (log-loss)",
+            "Log-loss improves",
             None,
             improved if has_grounds else None,
             f"{format_number(start)} before, {format_number(end)} after; lower is better",
@@ -82,10 +82,10 @@ def check(
         if len(worse_off) > limits.max_named_classes
         else ""
     )
-    told = f"less often: {names}" if worse_off else "no recall falls noticeably"
+    told = f"lower recall: {names}" if worse_off else "no noticeable drop in recall"
     found.append(
         Check(
-            "No class is recognised less often",
+            "No class loses recall",
             None,
             not worse_off if has_grounds else None,
             told if has_grounds else "",

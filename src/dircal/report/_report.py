@@ -54,8 +54,8 @@ class Report:
     >>> q, y = GenerativeParameters(alpha, [0.5, 0.25, 0.25]).sample(500, random_state=0)
     >>> report = Report.from_predictions(y, q, calibrators=TemperatureScaling())
     >>> report
-    <Report: The probabilities are off: on 500 rows the model says ...
-      TemperatureScaling makes no clear difference. ...>
+    <Report: Class probabilities are off: on 500 rows mean confidence is ...
+      TemperatureScaling makes no significant difference. ...>
     >>> report.to_html()[:15]
     '<!DOCTYPE html>'
     """

@@ -279,8 +279,8 @@ class Verdict:
     ``harm`` names the classes that are ``worse_off`` after the map; it is empty where none is.
     """
 
-    fault: Literal["too sure", "too timid", "in detail", "none", "not tested"]
-    effect: Literal["better", "unclear", "worse", "not tested", "no grounds"]
+    fault: Literal["overconfident", "underconfident", "miscalibrated", "none", "not tested"]
+    effect: Literal["better", "unclear", "worse", "not tested", "insufficient data"]
     sentence: str
     advice: str
     harm: str

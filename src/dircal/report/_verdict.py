@@ -15,19 +15,17 @@ from dircal.report._summary import ClassSummary, DataSummary, Method, ScoreFindi
 
 __all__ = ["judge"]
 
-Fault: TypeAlias = Literal["too sure", "too timid", "in detail", "none", "not tested"]
-Effect: TypeAlias = Literal["better", "unclear", "worse", "not tested", "no grounds"]
+Fault: TypeAlias = Literal["overconfident", "underconfident", "miscalibrated", "none", "not tested"]
+Effect: TypeAlias = Literal["better", "unclear", "worse", "not tested", "insufficient data"]
 
 _OPENINGS: dict[Fault, str] = {
-    "too sure": "The model is too sure of itself: on",
-    "too timid": "The model is less sure than it could be: on",
-    "in detail": "The probabilities are off: on",
-    "none": "The probabilities pass the checks: on",
-    "not tested": "On",
+    "overconfident": "The model is overconfident",
+    "underconfident": "The model is underconfident",
+    "miscalibrated": "Class probabilities are off",
+    "none": "No evidence of miscalibration",
+    "not tested": "",
 }
-_RIGHT_ON_AVERAGE = (
-    "The model is about right on average, but its probabilities are off in detail: on"
-)
+_RIGHT_ON_AVERAGE = "Confidence is right on average, but class probabilities are off"
 _TESTED = {"confidence_ece": "confidence", "classwise_ece": "class probabilities"}
 _IMPROVED: dict[Effect, bool] = {"better": True, "worse": False}
 
@@ -44,7 +42,7 @@ def judge(
     before, after = methods[0], next(one for one in methods if one.name == chosen)
     refused = refusal(after.name, data)
     fault = _fault(before, None if has_one_label(data) else score)
-    effect: Effect = _effect(after) if refused is None else "no grounds"
+    effect: Effect = _effect(after) if refused is None else "insufficient data"
     worse_off = classes_worse_off(classes) if refused is None else []
     checks = check(before, after, worse_off, _IMPROVED.get(effect), refused is None)
     return Verdict(
@@ -66,15 +64,15 @@ def _sentence(fault: Fault, before: Method, after: Method, data: DataSummary) ->
         rows += f" of weight {format_number(data.weight)}"
     opening = _OPENINGS[fault]
     if (
-        fault == "in detail"
+        fault == "miscalibrated"
         and abs(before.confidence - before.accuracy) < REPORT_LIMITS.get().min_confidence_gap
     ):
         opening = _RIGHT_ON_AVERAGE
-    subject = "it" if opening.startswith("The model") else "the model"
+    start = f"{opening}: on" if opening else "On"
     return (
-        f"{opening} {rows} {subject} says {format_percent(before.confidence)} on average and is "
-        f"right {format_percent(before.accuracy)} of the time; after {after.name} it says "
-        f"{format_percent(after.confidence)} and is right {format_percent(after.accuracy)}."
+        f"{start} {rows} mean confidence is {format_percent(before.confidence)} and accuracy "
+        f"is {format_percent(before.accuracy)}. After {after.name}, they are "
+        f"{format_percent(after.confidence)} and {format_percent(after.accuracy)}."
     )
 
 
@@ -87,8 +85,8 @@ def _fault(before: Method, score: ScoreFinding | None) -> Fault:
         return "none"
     gap = before.confidence - before.accuracy
     if _TESTED["confidence_ece"] in rejected and abs(gap) >= limits.min_confidence_gap:
-        return "too sure" if gap > 0 else "too timid"
-    return "in detail"
+        return "overconfident" if gap > 0 else "underconfident"
+    return "miscalibrated"
 
 
 def _effect(after: Method) -> Effect:
@@ -105,14 +103,14 @@ def _advice(fault: Fault, effect: Effect, after: Method, worse_off: Sequence[Cla
     left = failed(after)
     still = f"the {' and the '.join(left)} still {'fails' if left == ['confidence'] else 'fail'}"
     if effect == "worse":
-        return f"Leave the probabilities as they are: {name} makes them worse."
+        return f"Keep the original probabilities: {name} makes them worse."
     if effect == "unclear":
         # That nothing shows is no proof: neither that all is well, nor that a fault is mended.
         if fault == "none":
-            return f"No action needed: {name} makes no clear difference, and the checks are passed."
+            return f"No action needed: {name} makes no significant difference, and both tests pass."
         if left:
-            return f"{name} makes no clear difference, and {still} the check."
-        return f"{name} makes no clear difference. Collect more rows to tell whether it helps."
+            return f"{name} makes no significant difference, and {still} the test."
+        return f"{name} makes no significant difference. Collect more data."
     if effect == "not tested":
         better = after.measure("log_loss").difference < 0
         word = "lower" if better else "not lower"
@@ -120,14 +118,14 @@ def _advice(fault: Fault, effect: Effect, after: Method, worse_off: Sequence[Cla
     if worse_off:
         whom = call(worse_off[0].name) if len(worse_off) == 1 else "the classes below"
         return (
-            f"{name} makes the probabilities better overall. Before you use it, decide whether the "
-            f"loss in {whom} is acceptable."
+            f"{name} lowers log-loss overall. Before you use it, decide whether lower recall in "
+            f"{whom} is acceptable."
         )
     if left:
-        return f"Use {name}: it makes the probabilities better, although {still} the check."
+        return f"Use {name}: it lowers log-loss significantly, although {still} the test."
     if not after.tests:
-        return f"Use {name}: it makes the probabilities better."
-    return f"Use {name}: it makes the probabilities better, and they pass the checks."
+        return f"Use {name}: it lowers log-loss significantly."
+    return f"Use {name}: it lowers log-loss significantly and passes both tests."
 
 
 def _points(before: Method, after: Method, level: float) -> list[str]:

@@ -26,7 +26,7 @@ def test_demo_shows_what_the_default_changes(app, tmp_path, monkeypatch):
         gaps = [abs(float(one[0]) - float(one[1])) for one in (before, after)]
         assert gaps[1] < gaps[0]
         assert float(after[2]) < float(before[2])
-        assert "confident: the best single temperature is" in lines[i + 2]
+        assert "confident: the best-fitting temperature is" in lines[i + 2]
     assert sum(line.startswith("after") for line in lines) == 3
 
 
