@@ -111,8 +111,10 @@ class Segments:
         steps = np.arange(rows.shape[1])
         chunk = (n_rows[:, None] + steps) // CHUNK - (n_rows // CHUNK)[:, None]
         chunk = np.where(steps < n_added[:, None], chunk, -1)
-        for number in range(int(chunk.max()) + 1):
-            self.open_sums += np.einsum("als,al->as", rows, (chunk == number).astype(float))
+        numbers = np.arange(int(chunk.max()) + 1)
+        by_chunk = (chunk[:, None] == numbers[:, None]).astype(np.float64) @ rows
+        for number in numbers.tolist():
+            self.open_sums += by_chunk[:, number]
             end = CHUNK * (n_rows // CHUNK + number + 1)
             closed = np.flatnonzero((n_rows + n_added >= end) & (end <= last) & (n_added > 0))
             if len(closed):
