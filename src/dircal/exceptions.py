@@ -9,6 +9,7 @@
         ├── GridEdgeWarning       the best value of a search lies on the edge of its grid
         ├── RowSumWarning         rows were far enough from summing to one to be worth a look
         ├── SampleWeightWarning   weights reached the calibrators, but not the classifier
+        ├── SmallSampleWarning    fewer rows than a guarantee needs; the message says how many
         └── UnknownGroupWarning   rows of groups that the fit has not seen got the common map
 
 Invalid input raises a plain ``ValueError``, a call before ``fit`` scikit-learn's
@@ -28,6 +29,7 @@ __all__ = [
     "GridEdgeWarning",
     "RowSumWarning",
     "SampleWeightWarning",
+    "SmallSampleWarning",
     "UnknownGroupWarning",
     "warn",
 ]
@@ -55,6 +57,10 @@ class RowSumWarning(DircalWarning):
 
 class SampleWeightWarning(DircalWarning):
     """A classifier was trained without the weights that its calibrator got."""
+
+
+class SmallSampleWarning(DircalWarning):
+    """There are fewer rows than an interval needs to cover; the message says how many it needs."""
 
 
 class UnknownGroupWarning(DircalWarning):

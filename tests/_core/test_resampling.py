@@ -34,6 +34,7 @@ from dircal._core.stats.null_resampling import (
     null_confidence_ece,
 )
 from dircal._core.stats.row_blocks import BLOCK_ROWS, RowBlocks
+from dircal._core.stats.tilted_mean import TiltedMean
 
 
 def sums_of(several, n_resamples, seed=0, chunk_rows=None, advance=lambda _: None):
@@ -618,3 +619,39 @@ def test_chunks_hold_as_many_numbers_as_moments():
     assert moment_rows(10, 160) == 2**17 // 10
     assert moment_rows(100, 1600) == 1600**2 // 100
     assert moment_rows(10, 3000) == 16 * 4096
+
+
+@pytest.mark.parametrize(
+    ("n", "events", "rate"),
+    [
+        (100, 0, 0.01),
+        (100, 1, 0.01),
+        (100, 3, 0.02),
+        (50, 20, 0.3),
+        (50, 50, 0.9),
+        (4000, 9, 0.001),
+    ],
+)
+def test_the_tilted_mean_of_equal_rows_has_the_binomial_interval(n, events, rate):
+    """Clopper and Pearson, within the error of a saddlepoint; exact without or with all events."""
+    proba, values = np.tile([1.0 - rate, rate], (n, 1)), np.array([2.0, 7.0])
+    found = TiltedMean([(proba, values)], 2.0 + 5.0 * events / n)
+    low = stats.beta.ppf(0.025, events, n - events + 1) if events else 0.0
+    high = stats.beta.ppf(0.975, events + 1, n - events) if events < n else 1.0
+    assert_allclose(interval_of(found, 0.95), (2.0 + 5.0 * low, 2.0 + 5.0 * high), rtol=0.005)
+    tail = min(stats.binom.sf(events - 1, n, rate), stats.binom.cdf(events, n, rate))
+    position = found.position(2.0 + 5.0 * rate)
+    assert_allclose(min(position, 1.0 - position), min(tail, 0.5), rtol=0.03)
+
+
+def test_the_tilted_mean_of_unequal_rows_has_the_tails_of_all_their_sums():
+    rng = np.random.default_rng(0)
+    proba, values = rng.dirichlet([4, 2, 1], size=6), np.array([0.0, 1.0, 3.0])
+    sums, chance = np.array([0.0]), np.array([1.0])
+    for row in proba:
+        sums, chance = (sums[:, None] + values).ravel(), (chance[:, None] * row).ravel()
+    for observed in (0.0, 1.0, 4.0, 8.0, 18.0):
+        found = TiltedMean([(proba[:2], values), (proba[2:], values)], observed / 6)
+        tails = chance[sums >= observed - 1e-9].sum(), chance[sums <= observed + 1e-9].sum()
+        position = found.position(float((proba @ values).mean()))
+        assert_allclose(min(position, 1.0 - position), min(*tails, 0.5), atol=0.02)

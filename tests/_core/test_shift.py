@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 from dircal import GenerativeParameters
 from dircal._core.shift.bets import BETS
+from dircal._core.shift.change_point import find_change
 from dircal._core.shift.effect_curvature import DenseCurvature, LowRankCurvature, diagonal_curvature
 from dircal._core.shift.eprocess import Segment, advance, new_streams, next_update
 from dircal._core.shift.frequencies import estimate_frequencies, mixture_pvalue, no_shift_pvalue
@@ -145,8 +146,8 @@ def test_gradients_and_hessians_are_derivatives(name):
     start = rng.normal(scale=0.1, size=len(bet.precision))
 
     def loss(params):
-        log_q = bet.log_proba(params[None], scores[None].copy())[0]
-        return -log_q[np.arange(30), y].sum()
+        log_q = bet.log_proba(params[None], scores[None].copy())
+        return -bet.gains(params[None], log_q, scores[None], y[None]).sum()
 
     def gradient(params):
         proba = np.exp(bet.log_proba(params[None], scores[None].copy()))
@@ -236,7 +237,7 @@ def test_the_mean_of_e_is_one():
     assert_allclose(total, 1.0, rtol=1e-12)
 
 
-def test_the_beginning_is_the_lowest_point():
+def test_the_change_is_found_by_a_scan():
     before, y_before = stream(2, 3000, 3)
     after, y_after = stream(3, 2000, 3, slope=2.0)
     scores, y = np.vstack([before, after]), np.append(y_before, y_after)
@@ -244,11 +245,15 @@ def test_the_beginning_is_the_lowest_point():
     streams, path = run(scores, y, bets)
     assert 3000 < streams.alarm_row[0] < 3500
     assert streams.alarm_row[0] == 1 + np.argmax(path >= np.log(20.0))
-    assert 2700 < streams.began[0] < 3400
-    since = slice(int(streams.began[0]), None)
-    assert_allclose(streams.since[0], 5000 - streams.began[0])
-    assert_allclose(streams.observed[0], np.bincount(y[since], minlength=3))
-    assert_allclose(streams.predicted[0], np.exp(scores[since]).sum(axis=0))
+    found = find_change(
+        streams.segment_ends[0], streams.segment_sums[0], streams.open_sums[0], 5000
+    )
+    assert 2900 < found.row < 3100
+    assert found.low <= 3000 <= found.high < 3500
+    assert found.since.correct == pytest.approx((scores.argmax(axis=1) == y)[found.row :].sum())
+    predicted, observed, _ = found.since.by_class
+    assert_allclose(observed, np.bincount(y[found.row :], minlength=3))
+    assert_allclose(predicted, np.exp(scores[found.row :]).sum(axis=0))
 
 
 # Curvature of diagonal effects: a dense Hessian, summed row by row, as oracle.

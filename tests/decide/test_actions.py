@@ -113,6 +113,20 @@ def test_probabilities_that_mislead_are_told():
     assert "which may be chance" in repr(same)
 
 
+def test_an_interval_without_events_ends_at_the_binomial_limit():
+    table = {"fraud": {"block": 0, "pass": 100}, "honest": {"block": 15, "pass": 0}}
+    costs, P = CostTable.from_mapping(table), np.tile([0.01, 0.99], (100, 1))
+    paid = realised_cost(["honest"] * 100, P, costs, classes=["fraud", "honest"])
+    assert paid.low == 0.0
+    assert_allclose(paid.high, 100 * (1 - 0.025 ** (1 / 100)), rtol=1e-9)
+    assert_allclose(paid.pvalue, 2 * 0.99**100, rtol=1e-9)
+    # Ten times the probability is refuted, and one of zero needs an event.
+    P = np.tile([0.1, 0.9], (100, 1))
+    assert realised_cost(["honest"] * 100, P, costs, classes=["fraud", "honest"]).pvalue < 1e-3
+    never = realised_cost(["honest"] * 100, [[0, 1]] * 100, costs, classes=["fraud", "honest"])
+    assert_allclose((never.low, never.high, never.pvalue), (0.0, paid.high, 1.0))
+
+
 def test_rows_of_the_fit_widen_the_interval_as_refitting_does():
     """Maps fitted on 300 rows again and again err about the mean cost as the delta method says."""
     from dircal import DirichletCalibrator

@@ -47,6 +47,7 @@ def test_one_row_for_each_calibrator_and_measure(make_problem):
             assert 0.0 < row.pvalue <= 1.0
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
 def test_values_are_those_of_maps_fitted_on_other_folds(make_problem):
     problem = make_problem(1, n=240, k=3)
     folds = list(KFold(4).split(problem.proba))

@@ -2,9 +2,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.metrics import f1_score
 
-from dircal import confidence_interval, metrics
+from dircal import calibration_test, confidence_interval, metrics
+from dircal.exceptions import SmallSampleWarning
 from dircal.metrics import (
     class_ece,
     classwise_ece,
@@ -14,6 +16,9 @@ from dircal.metrics import (
     maximum_calibration_error,
     smooth_ece,
 )
+
+# Small problems keep these tests fast; one test is about the warning.
+pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
 
 MEANS = ["accuracy", "error_rate", "log_loss", "brier_score"]
 GAPS = ["confidence_ece", "classwise_ece", "smooth_ece"]
@@ -235,3 +240,22 @@ def test_many_rows_have_moments_and_say_so(metric, make_problem, use_limits):
     assert found.high == pytest.approx(drawn.high, abs=0.06 * length)
     assert "from moments" in repr(found)
     assert "from moments" not in repr(drawn)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_intervals_of_few_rows_contain_zero_unless_the_test_rejects(seed):
+    """Confident predictions of ten classes: most bins are without an event."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(10, 0.03), size=200)
+    y = (p.cumsum(axis=1) < rng.random((200, 1))).sum(axis=1).clip(max=9)
+    options = {"random_state": 0, "n_resamples": 300, "classes": range(10)}
+    with pytest.warns(SmallSampleWarning, match="at least 100 rows per class, 1,000 in all"):
+        found = confidence_interval(y, p, "classwise_ece", **options)
+    assert calibration_test(y, p, statistic="classwise_ece", **options).pvalue > 0.05
+    assert found.low == 0.0
+    assert found.corrected < 0.6 * found.estimate
+    with pytest.warns(SmallSampleWarning):
+        total = confidence_interval(y, p, partial(classwise_ece, aggregate="sum"), **options)
+    assert_allclose([total.low, total.high], [10 * found.low, 10 * found.high], rtol=1e-5)
+    one = confidence_interval(y, p, partial(metrics.class_ece, label=3), **options)
+    assert one.low <= one.corrected <= one.high

@@ -52,6 +52,7 @@ def test_a_difference_is_that_of_the_rows():
     assert_allclose(found.difference, expected, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
 def test_rows_without_annotators_are_left_out():
     counts, proba = draw(2)
     counts[::4] = 0

@@ -33,3 +33,40 @@ def test_false_alarms_are_rare(k, record):
     seen = f"{found / N_STREAMS:.2%} (95 % interval {interval.low:.2%} to {interval.high:.2%})"
     record(claim, seen, "at most 5%")
     assert found <= LEVEL * N_STREAMS
+
+
+# Concentrations of the probabilities, row of the change, slope and factor of the odds of class 1.
+SHIFTS = {
+    "k = 3, slope 1.5 from row 2,000": (np.ones(3), 2000, 1.5, 1.0),
+    "k = 3, slope 1.5 from the first row": (np.ones(3), 0, 1.5, 1.0),
+    "k = 10, one class times 1.5 from the first row": (np.full(10, 0.3), 0, 1.0, 1.5),
+    "k = 10, one class times 1.5 from row 2,000": (np.full(10, 0.3), 2000, 1.0, 1.5),
+    "k = 3, heavy tails, slope 1.3 from row 1,000": (np.full(3, 0.1), 1000, 1.3, 1.0),
+    "imbalance 1:100, rare class times 2 from row 2,000": (np.array([0.05, 4.95]), 2000, 1.0, 2.0),
+}
+N_SHIFTED, LENGTH = 200, 8000
+
+
+@pytest.mark.parametrize("name", SHIFTS)
+def test_the_change_is_found(name, record):
+    concentration, change, slope, factor = SHIFTS[name]
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet(concentration, size=N_SHIFTED * LENGTH) + 1e-15
+    y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1).clip(max=len(concentration) - 1)
+    off = p**slope * np.append(factor, np.ones(len(concentration) - 1))
+    off /= off.sum(axis=1, keepdims=True)
+    q = np.where((np.arange(len(p)) % LENGTH >= change)[:, None], off, p)
+    monitor = CalibrationMonitor(classes=range(len(concentration)), level=LEVEL)
+    monitor.update(q, y, groups=np.repeat(np.arange(N_SHIFTED), LENGTH))
+    alarms = [one for one in monitor.alarms_ if one.row > change]
+    error = np.mean([abs(one.began - change) for one in alarms])
+    covered = np.mean([one.began_low <= change <= one.began_high for one in alarms])
+    delay = np.median([one.row - change for one in alarms])
+    record(
+        f"mean error of the row of the change, {name}, {len(alarms)} of {N_SHIFTED} streams with "
+        "an alarm",
+        f"{error:.0f} rows, 95 % interval covers in {covered:.1%}, median delay {delay:.0f} rows",
+        "at most half the median delay; covers in at least 80 %",
+    )
+    assert error <= 0.5 * delay
+    assert covered >= 0.8

@@ -212,12 +212,12 @@ def test_a_class_that_is_worse_off_is_named(verdict_of, report):
         "Before you use it, decide whether lower recall in class 8 is acceptable" in verdict.advice
     )
     [recall] = [one for one in verdict.checks if "recognised" in one.question]
-    assert (recall.before, recall.after, recall.detail) == (None, False, "less often: class 8")
+    assert (recall.before, recall.after, recall.detail) == (None, False, "lower recall: class 8")
     unharmed = verdict_of(classes=[steady])
     assert (unharmed.harm, unharmed.worse_off) == ("", ())
     assert unharmed.checks[-1].after is True
     several = verdict_of(classes=[class_of(report, name) for name in "abcde"])
-    assert several.harm.startswith("5 classes are worse off")
+    assert several.harm.startswith("Recall drops for 5 classes: ")
     assert several.harm.endswith(" and 2 more.")
 
 

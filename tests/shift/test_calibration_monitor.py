@@ -63,6 +63,55 @@ def test_other_frequencies_are_told_by_class():
     assert "cow is less frequent than said" in " ".join(monitor.alarms_[0].sentences())
 
 
+def test_a_stream_that_is_wrong_from_its_first_row_began_there():
+    p, y = calibrated(20, 9000, k=10)
+    p[:, 0] *= 2.0
+    p /= p.sum(axis=1, keepdims=True)
+    monitor = CalibrationMonitor(classes=range(10)).update(p, y, groups=np.arange(9000) % 9)
+    assert len(monitor.alarms_) == 9
+    assert np.median([alarm.began for alarm in monitor.alarms_]) == 0
+    assert [alarm.began_low for alarm in monitor.alarms_] == [0] * 9
+    assert all(alarm.n_since == 1000 - alarm.began for alarm in monitor.alarms_)
+
+
+@pytest.mark.parametrize("n_calibrated", [0, 5, 2000])
+def test_the_change_does_not_depend_on_batches(n_calibrated):
+    p, y = calibrated(21, n_calibrated, k=2)
+    p = np.vstack([p, np.tile([0.999, 0.001], (60, 1))])
+    y = np.append(y, np.ones(60, dtype=int))
+    found = []
+    for size in (1, 7, 60, 5000):
+        monitor = CalibrationMonitor(classes=[0, 1])
+        for start in range(0, len(y), size):
+            rows = slice(start, start + size)
+            monitor.update(p[rows], y[rows], times=np.arange(len(y))[rows])
+        [alarm] = monitor.alarms_
+        found.append((alarm.row, alarm.began, alarm.began_low, alarm.began_high, alarm.began_time))
+    assert len({*found}) == 1
+    _, began, low, high, time = found[0]
+    assert low <= n_calibrated <= high
+    # Row 2000 is the one with time 1999.
+    assert time == (None if began == 0 else str(began - 1))
+
+
+def test_one_class_that_is_overestimated_is_found_by_its_bet():
+    p, y = calibrated(22, 12_000, k=10)
+    p[:, 4] *= 1.6
+    p /= p.sum(axis=1, keepdims=True)
+    groups = np.arange(12_000) % 4
+    without = ("temperature", "frequencies", "full")
+    rows = [
+        sum(
+            alarm.row
+            for alarm in CalibrationMonitor(classes=range(10), **options)
+            .update(p, y, groups=groups)
+            .alarms_
+        )
+        for options in ({}, {"maps": without})
+    ]
+    assert 0 < rows[0] < rows[1]
+
+
 def test_labels_that_were_called_impossible_are_told():
     p, y = calibrated(2, 1000)
     p[::100] = np.eye(3)[(y[::100] + 1) % 3]
@@ -270,7 +319,7 @@ def test_bad_rows_change_nothing(change, message):
     [
         (lambda text: text[:50], "it is not JSON"),
         (lambda text: "[]", "is no state of a monitor"),
-        (lambda text: text.replace('"version": 1', '"version": 9'), "has version 9 of the state"),
+        (lambda text: text.replace('"version": 2', '"version": 9'), "has version 9 of the state"),
         (lambda text: text.replace('"n_rows"', '"rows"'), "is a damaged state"),
         (lambda text: text.replace('"groups": [null]', '"groups": []'), "is a damaged state"),
         (lambda text: text.replace('"maps": ["temp', '"maps": ["wrong'), "is a damaged state"),

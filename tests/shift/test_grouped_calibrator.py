@@ -52,7 +52,8 @@ def test_groups_that_do_not_differ_get_the_common_map():
     q, y, groups, _ = world(2, [25] * 40, 0.0)
     grouped = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=groups)
     common = grouped.calibrator_.predict_proba(q)
-    assert np.abs(grouped.predict_proba(q, groups=groups) - common).mean() < 0.02
+    assert np.abs(grouped.predict_proba(q, groups=groups) - common).mean() < 0.002
+    assert grouped.effective_parameters_["slopes"] < 1.0
 
 
 def test_groups_of_five_rows_are_safe_and_large_ones_go_their_way():
@@ -121,11 +122,33 @@ def test_weights_count_as_rows():
     assert_allclose(found, repeated.predict_proba(q, groups=groups), atol=1e-4)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_rows_without_a_group_get_the_common_map(missing, recwarn):
+    q, y, _, _ = world(8, [40, 40], 0.8)
+    fitted = GroupedCalibrator(TemperatureScaling()).fit(q, y, groups=["x"] * 40 + ["y"] * 40)
+    groups = ["x", missing, "y", missing]
+    found = fitted.predict_proba(q[:4], groups=groups)
+    assert_array_equal(found[1::2], fitted.predict_proba(q[1:4:2]))
+    assert_array_equal(found[::2], fitted.predict_proba(q[[0, 2]], groups=["x", "y"]))
+    frame = pd.DataFrame(q[:4]).assign(site=groups)
+    frame.columns = frame.columns.astype(str)
+    assert_array_equal(fitted.predict_proba(frame, groups="site"), found)
+    assert_array_equal(
+        fitted.predict_proba(q[:2], groups=[missing] * 2), fitted.predict_proba(q[:2])
+    )
+    assert not recwarn
+    with pytest.raises(ValueError, match="`groups` must contain values of one type; got 'x' and 1"):
+        fitted.predict_proba(q[:3], groups=["x", missing, 1])
+    with pytest.raises(ValueError, match="`groups` has 2 entries, but there are 3 rows"):
+        fitted.predict_proba(q[:3], groups=["x", missing])
+    with pytest.raises(ValueError, match="`groups` must contain strings, numbers or booleans; got"):
+        fitted.fit(q, y, groups=[missing] * 80)
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
         (["a"] * 3, "`groups` has 3 entries, but there are 40 rows"),
-        ([None] * 40, "`groups` must contain strings, numbers or booleans; got None"),
         ([1, "x"] * 20, "`groups` must contain values of one type; got 1 and 'x'"),
         (np.array([1, "x"] * 20, dtype=object), "`groups` must contain values of one type"),
         ([True, 1] * 20, "`groups` must contain values of one type; got True and 1"),

@@ -1,4 +1,4 @@
-"""What decisions have cost, told from labels, beside what was foretold."""
+"""Realised cost of decisions from labels, next to the predicted cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
 from dircal.decide._cost_table import CostTable
-from dircal.decide._paid import mean_of, paid
+from dircal.decide._paid import mean_and_gap, paid
 from dircal.decide._rows import DecidedRows, check_costs, rows_of_costs
 from dircal.tables import check_number
 
@@ -90,12 +90,23 @@ def realised_cost(
     Notes
     -----
     With the action :math:`a_i` that is best for the probabilities of row i, it has cost
-    :math:`c_{y_i a_i}` and was expected to cost :math:`\sum_j p_{ij} c_{j a_i}`. Means over rows
-    and of the differences have intervals by Student's distribution, corrected for skewness, as in
-    `paired_comparison`.
+    :math:`c_{y_i a_i}` and was expected to cost :math:`\sum_j p_{ij} c_{j a_i}`. Each interval
+    contains two. The first is that of Student's distribution, corrected for skewness, as in
+    `paired_comparison`. The second follows from the predicted distribution of the cost, tilted to
 
-    **When not to use it.** On rows that the map was fitted on: it knows their labels. With some
-    dozens of rows where one rare cost decides: mostly it is not among them.
+    .. math:: p_{ij}(t) \propto p_{ij} e^{t c_{j a_i}} :
+
+    its ends are the expected costs under the two tilts t at which the realised cost is in a tail.
+    With one probability for all rows and two costs it is the exact binomial interval, so it does
+    not need events: without one in 100 rows, a cost of 100 has an interval up to 3.62. The p-value
+    is the larger one of both.
+
+    In simulations, correct probabilities were reported as misleading in 0 % to 4.3 % of the samples
+    at level 0.95, with up to 10 expected events in at most 1.1 %.
+
+    **When not to use it.** On rows that the map was fitted on: it knows their labels. With fewer
+    than about 10 expected events the test finds large errors only: with probabilities of a third of
+    the true ones and 3 events per 1,000 rows, 20 % of the samples of 1,000 rows.
 
     Examples
     --------
@@ -113,10 +124,9 @@ def realised_cost(
 
 
 def realised_cost_of(rows: DecidedRows, costs: CostTable, level: float) -> RealisedCost:
-    """The same of rows that have passed the door."""
+    """Compute the realised cost of checked rows."""
     found = paid(rows, costs)
-    cost = mean_of(found.costs, level)
-    gap = mean_of(found.choice.cost - found.costs, level)
+    cost, gap = mean_and_gap(found, rows, costs, level)
     return RealisedCost(
         cost.value,
         cost.low,

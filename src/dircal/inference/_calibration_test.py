@@ -15,20 +15,14 @@ from dircal._core.stats.moments import (
     null_moments,
     paired_stride,
 )
-from dircal._core.stats.null_resampling import (
-    CellSums,
-    NullCells,
-    draws_in_passes,
-    null_classwise_ece,
-    null_confidence_ece,
-)
-from dircal._core.stats.row_blocks import RowBlocks, drawing_rows
+from dircal._core.stats.null_resampling import null_classwise_ece, null_confidence_ece
 from dircal._numerals import format_interval
 from dircal._progress import Progress
 from dircal._typing import ArrayLike, FloatArray
 from dircal.inference._drawn_sums import Source, source_of
 from dircal.inference._draws import watcher_of
 from dircal.inference._null_by_signs import null_by_signs
+from dircal.inference._null_cells import null_cells
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_calibration_test, show_chance
 from dircal.inference._soft_rows import once_each, refuse_soft
@@ -282,15 +276,10 @@ def classwise_tests_of(
     """
     tables = [one.table(ClassCurves(), rule) for one in several]
     n, k = several[0].n_samples, several[0].n_classes
-    blocks = RowBlocks(n, int(rng.integers(2**63)))
-    bins = tuple(table.bins for table in tables)
-    samples = []
+    bins, seed = [table.bins for table in tables], int(rng.integers(2**63))
     with Progress("Resampling labels", n * n_resamples, "labels") as progress:
-        advance = watcher_of(several, progress)
-        for draws in draws_in_passes(n_resamples, len(several), k * bins[0].n_bins):
-            cells = _OfBlocks(NullCells(bins, blocks, draws, advance))
-            sums = fold_together(several, cells, drawing_rows(k))
-            samples.append(null_classwise_ece(sums, n, k))
+        passes = null_cells(several, bins, n_resamples, seed, watcher_of(several, progress))
+        samples = [null_classwise_ece(sums, n, k) for sums in passes]
     pairs = zip(tables, np.concatenate(samples, axis=1), strict=True)
     return [_result("classwise_ece", table, sample) for table, sample in pairs]
 
@@ -316,16 +305,6 @@ class _MomentsOfBlocks:
     def __call__(self, blocks: tuple[Block, ...]) -> NullMoments:
         [block] = blocks
         return null_moments(block.proba, self.bins, every=self.every, start=block.start or 0)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfBlocks:
-    """Cells of labels that are drawn for a block."""
-
-    cells: NullCells
-
-    def __call__(self, blocks: tuple[Block, ...]) -> CellSums:
-        return self.cells([block.proba for block in blocks], blocks[0].start)
 
 
 def _result(

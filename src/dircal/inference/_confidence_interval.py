@@ -8,6 +8,7 @@ import numpy as np
 
 from dircal._numerals import format_interval
 from dircal._typing import ArrayLike
+from dircal.exceptions import SmallSampleWarning, warn
 from dircal.inference._chosen_measure import (
     ChosenMeasure,
     check_drawing,
@@ -15,6 +16,7 @@ from dircal.inference._chosen_measure import (
     measure_all,
 )
 from dircal.inference._drawn_sums import Source
+from dircal.inference._limits import INFERENCE_LIMITS
 from dircal.inference._resampling import draw_by_source, range_of, sources_of
 from dircal.inference._result import AbstractResult
 from dircal.inference._show import html_of_result, show_source
@@ -142,8 +144,13 @@ def confidence_interval(
     The ends are never below zero, and ``corrected`` is the error among which the measured one is
     the median. Where the measured value itself is beyond the upper end, the interval is widened to
     hold it. Bins of equal mass, and the bandwidth of `smooth_ece`, stay those of the rows. In
-    simulations these intervals held the truth 93 to 98 times of 100, and 81 times for the
-    `classwise_ece` of ten classes with an accuracy of 0.9 and 1000 rows.
+    simulations these intervals held the truth 93 to 98 times of 100. `classwise_ece` needs more:
+    with few rows per class its gaps are mostly noise, and many bins have no event at all. Below
+    100,000 rows, labels drawn from the predictions replace draws of rows as far as the interval
+    comes near zero, so that it contains zero whenever `calibration_test` does not reject. It is
+    meant for at least 100 rows per class, and below that there is a `SmallSampleWarning`: for ten
+    overconfident classes, it covered in 81 % of samples with 20 rows per class, 87 % with 50 and
+    95 % with 100, but in 84 % if most probabilities are near 0 or 1.
 
     *Everything else*: quantiles of the draws, shifted so that the mean draw is the estimate.
 
@@ -183,9 +190,23 @@ def confidence_interval(
     rng = check_random_state(random_state)
     measure = check_measure_with_interval(metric)
     predictions = once_each(Predictions.check(y_true, y_prob, None, classes))
+    _warn_few_rows(measure, predictions)
     seed = int(rng.integers(2**63))
     [interval] = intervals_of([measure], predictions, level, n_resamples, seed)
     return interval
+
+
+def _warn_few_rows(measure: ChosenMeasure, predictions: Predictions) -> None:
+    n, k = predictions.n_samples, predictions.n_classes
+    needed = INFERENCE_LIMITS.get().min_class_rows
+    if measure.name == "classwise_ece" and n < needed * k:
+        warn(
+            f"`y_true` has {n:,} rows for {k} classes. The interval of classwise_ece contains zero "
+            "if the test of calibration does not reject, but its lower end may exceed the true "
+            f"error of a miscalibrated model. Use at least {needed} rows per class, {needed * k:,} "
+            "in all.",
+            SmallSampleWarning,
+        )
 
 
 def intervals_of(

@@ -71,14 +71,18 @@ class MeanDraws:
 
 @dataclass(frozen=True, eq=False)
 class GapDraws:
-    """Gaps (c,) whose absolute values add up to the measure, and those of each draw (B, c)."""
+    """Gaps (c,) whose absolute values add up to the measure, and those of each draw (B, c).
+
+    ``null`` (B, c) are the gaps of labels that are drawn from the predictions, if they are known.
+    """
 
     gaps: FloatArray
     drawn: FloatArray
+    null: FloatArray | None = None
 
     def confidence(self) -> ConfidenceDistribution:
         """Corrected for what chance adds to absolute values."""
-        return AbsoluteSumInversion(self.gaps, self.drawn - self.gaps)
+        return AbsoluteSumInversion(self.gaps, self.drawn - self.gaps, self.null)
 
     def without_bias(self, value: float) -> float:
         """The error for which the measured one is the median."""

@@ -29,6 +29,9 @@ class InferenceLimits:
     alarm_level: float = 0.05
     # Folds by which `dircal fit` estimates what its map changes.
     n_fit_folds: int = 5
+    # Rows for each class from which intervals of `classwise_ece` are meant: of 10
+    # overconfident classes, 81 % covered with 20 and 87 % with 50, and 95 % with 100.
+    min_class_rows: int = 100
     # Seconds that these folds may take; `compare` is for longer runs.
     max_fold_seconds: float = 5.0
     # Lines about classes, at most.

@@ -1,7 +1,7 @@
 """Rows drawn again, with replacement, for several measures of several predictions at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from dircal.inference._drawn_sums import (
     resample,
     source_of,
 )
-from dircal.inference._draws import Draws, OtherDraws
+from dircal.inference._draws import Draws, GapDraws, OtherDraws
+from dircal.inference._null_cells import null_gaps
 from dircal.metrics import IntervalRule, Predictions
 
 __all__ = [
@@ -118,6 +119,10 @@ def draw_with_seed(
     if summed:
         for which, draws in resample(summed, several, n_resamples, seed, source):
             drawn[which.predictions][which.measure] = draws
+            if source == "draws" and isinstance(draws.own, GapDraws):
+                rows, measure = several[which.predictions], measures[which.measure]
+                own = replace(draws.own, null=null_gaps(measure, rows, n_resamples, seed))
+                drawn[which.predictions][which.measure] = replace(draws, own=own)
     return [[draws for draws in row if draws is not None] for row in drawn]
 
 

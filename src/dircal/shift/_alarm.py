@@ -1,11 +1,12 @@
 """What an alarm tells: since when, and what is no longer as it was said to be."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from dircal._core.shift.change_point import find_change
 from dircal._core.shift.eprocess import Streams
 from dircal._typing import LabelArray
 from dircal.shift._limits import MONITOR_LIMITS
@@ -26,9 +27,12 @@ class Alarm:
     time : str or None
         Of that row, where times are known.
     began : int
-        Number of the last row before the shift, by the cumulative sum of the bets.
+        Number of the last row before the shift, by a scan of likelihood ratios; 0 if the first row
+        is wrong already.
+    began_low, began_high : int
+        Ends of the 95 % interval of that row.
     began_time : str or None
-        Of that row.
+        Time of that row.
     log10_e : float
         Logarithm of the largest e-value so far, to base 10.
     level : float
@@ -47,6 +51,8 @@ class Alarm:
     row: int
     time: str | None
     began: int
+    began_low: int
+    began_high: int
     began_time: str | None
     log10_e: float
     level: float
@@ -65,7 +71,7 @@ class Alarm:
             f"The e-value reached {e_value}, and {1.0 / self.level:.3g} is enough at level "
             f"{self.level:g}.",
             f"The shift began about row {self.began:,}{_at(self.began_time)}, "
-            f"{self.n_since:,} rows ago.",
+            f"{self.n_since:,} rows ago (95 %: row {self.began_low:,} to {self.began_high:,}).",
         ]
         if self.impossible > 0:
             rows = "a row" if self.impossible == 1 else f"{self.impossible:,} rows"
@@ -116,24 +122,30 @@ def alarm_of(
     classes: LabelArray,
     level: float,
     group: Any,
-    times: Sequence[str | None],
+    time: str | None,
+    time_of: Mapping[int, str],
 ) -> Alarm:
-    """The alarm of one of the streams; ``times`` are those of the alarm and of the beginning."""
-    n = max(float(streams.since[stream]), 1.0)
-    said, seen = streams.predicted[stream] / n, streams.observed[stream] / n
-    # Probabilities that were raised to the floor sum to a little more than one.
-    said = said / max(said.sum(), 1e-12)
+    """Return the alarm of a stream, at this ``time``, with ``time_of`` rows before a change."""
+    alarm_row = int(streams.alarm_row[stream])
+    ends, sums = streams.segment_ends[stream], streams.segment_sums[stream]
+    change = find_change(ends, sums, streams.open_sums[stream], alarm_row)
+    n_since, since = int(streams.n_rows[stream]) - change.row, change.since
+    n = max(n_since, 1)
+    predicted, observed, _ = since.by_class
+    shares = zip(classes.tolist(), (predicted / n).tolist(), (observed / n).tolist(), strict=True)
     return Alarm(
         group=group,
-        row=int(streams.alarm_row[stream]),
-        time=times[0],
-        began=int(streams.began[stream]),
-        began_time=times[1],
+        row=alarm_row,
+        time=time,
+        began=change.row,
+        began_low=change.low,
+        began_high=change.high,
+        began_time=time_of.get(change.row),
         log10_e=float(streams.peak[stream] / np.log(10.0)),
         level=level,
-        n_since=int(streams.since[stream]),
-        confidence=float(streams.confidence[stream] / n),
-        accuracy=float(streams.correct[stream] / n),
-        classes=tuple(zip(classes.tolist(), said.tolist(), seen.tolist(), strict=True)),
-        impossible=int(streams.impossible[stream]),
+        n_since=n_since,
+        confidence=float(since.confidence / n),
+        accuracy=float(since.correct / n),
+        classes=tuple(shares),
+        impossible=int(since.impossible),
     )

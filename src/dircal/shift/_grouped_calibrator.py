@@ -100,10 +100,11 @@ class GroupedCalibrator(AbstractAdapted):
     group_maps_ : list of CalibrationMap
         The map of each.
     precisions_ : dict
-        How much groups differ, as precisions of "slopes", "matrices" and "intercepts": the larger,
-        the less.
+        How much groups differ, if they do, as precisions of "slopes", "matrices" and "intercepts":
+        the larger, the less.
     effective_parameters_ : dict
-        How many parameters of each kind the rows determine, in all groups together.
+        How many parameters of each kind the rows determine, in all groups together, times the
+        posterior probability that groups differ.
     classes_ : array of shape (n_classes,)
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
@@ -126,8 +127,9 @@ class GroupedCalibrator(AbstractAdapted):
     in which slopes :math:`\delta`, matrices V (diagonal with more than 8 classes) and intercepts b
     are normal around zero, with precisions that maximise the evidence of all groups. The same is
     done around the temperature map of all rows, and a group with 30 rows or more is also given a
-    map of its own. The map of a group is the mean of these by their evidence for it, so that groups
-    which have nothing in common lose next to nothing.
+    map of its own. The map of a group is the mean of these by their evidence for it, and of the
+    common map, whose weight is the posterior probability that no group differs. So groups which
+    have nothing in common lose next to nothing, and groups that do not differ nearly share a map.
 
     When not to use it: where groups are so many that each has one row, or where the group of new
     rows is not known; one map is then all there is.
@@ -206,8 +208,8 @@ class GroupedCalibrator(AbstractAdapted):
             Scores, with the columns of the fit.
         groups : array of shape (n_samples,) or str, optional
             The group of each row, of the type of the fit, or the name of the column with them.
-            None stands for the common map, which rows of unknown groups get as well, with an
-            `UnknownGroupWarning`.
+            None stands for the common map, for all rows or, in the array, for a row whose group
+            is missing. Rows of unknown groups get it as well, with an `UnknownGroupWarning`.
 
         Returns
         -------
@@ -222,7 +224,9 @@ class GroupedCalibrator(AbstractAdapted):
         check_is_fitted(self)
         if groups is None:
             return self._predict_proba(X)
-        scores, of_rows = split_groups(X, groups, key_type(self.groups_.tolist()))
+        scores, of_rows = split_groups(
+            X, groups, key_type(self.groups_.tolist()), allow_missing=True
+        )
         inputs, column_classes = self.fit_.check_scores(scores)
         proba = self.fit_.map_of(column_classes)(inputs)
         order = self.fit_.columns.order_in(column_classes)

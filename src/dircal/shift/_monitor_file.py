@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 FORMAT = "dircal-monitor"
-VERSION = 1
+VERSION = 2
 _TYPES = {"float": np.dtype("<f8"), "int": np.dtype("<i8")}
 
 

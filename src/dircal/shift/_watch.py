@@ -31,7 +31,8 @@ class Watch:
         self.bets = bets
         self.streams = self._new(0)
         self.places: dict[Any, int] = {}
-        self.times: list[list[str | None]] = []
+        self.alarm_times: list[str | None] = []
+        self.end_times: list[dict[int, str]] = []
         self.trace: list[tuple[int, float]] = []
 
     def _new(self, n_streams: int) -> Streams:
@@ -65,10 +66,11 @@ class Watch:
         for group in groups:
             if group not in self.places:
                 self.places[group] = len(self.places)
-        n_new = len(self.places) - len(self.times)
+        n_new = len(self.places) - len(self.alarm_times)
         if n_new:
             self.streams = self.streams.joined(self._new(n_new))
-            self.times += [[None, None] for _ in range(n_new)]
+            self.alarm_times += [None] * n_new
+            self.end_times += [{} for _ in range(n_new)]
         if rows.groups is None:
             return np.zeros(len(rows.labels), dtype=np.intp)
         return np.array([self.places[group] for group in groups], dtype=np.intp)
@@ -76,7 +78,7 @@ class Watch:
     def _remember(
         self, who: IntArray, n_before: IntArray, picked: IntArray, times: list[Any] | None
     ) -> None:
-        """Times of alarms and beginnings, and a point of the curve of a stream that is alone."""
+        """Store times of alarms and of ends of segments, and a point of the curve of a stream."""
         if None in self.places:
             self.trace.append((int(self.streams.n_rows[0]), float(self.streams.log_e[0])))
             if len(self.trace) > MONITOR_LIMITS.get().max_trace_points:
@@ -84,24 +86,39 @@ class Watch:
                 self.trace = self.trace[(len(self.trace) - 1) % 2 :: 2]
         if times is None:
             return
-        for column, rows in enumerate((self.streams.alarm_row[who], self.streams.began[who])):
-            inside = (rows > n_before) & (rows <= self.streams.n_rows[who])
-            for i in np.flatnonzero(inside).tolist():
-                time = times[picked[i, rows[i] - n_before[i] - 1]]
-                self.times[who[i]][column] = str(time)
+        for i, stream in enumerate(who.tolist()):
+            first, last = int(n_before[i]), int(self.streams.n_rows[stream])
+            ends = self.streams.segment_ends[stream]
+            alarm_row = int(self.streams.alarm_row[stream])
+            if first < alarm_row <= last:
+                self.alarm_times[stream] = str(times[picked[i, alarm_row - first - 1]])
+            earlier = self.end_times[stream]
+            self.end_times[stream] = {
+                row: earlier[row] if row in earlier else str(times[picked[i, row - first - 1]])
+                for row in ends.tolist()
+                if row in earlier or row > first
+            }
 
     def restart(self, chosen: list[int]) -> None:
         """Let some streams begin anew."""
         self.streams.put(chosen, self._new(len(chosen)))
         for stream in chosen:
-            self.times[stream] = [None, None]
+            self.alarm_times[stream], self.end_times[stream] = None, {}
         self.trace = []
 
     def alarms(self, classes: LabelArray, level: float) -> tuple[Alarm, ...]:
         """What was found where, and since when."""
         groups = [*self.places]
         return tuple(
-            alarm_of(self.streams, i, classes, level, groups[i], self.times[i])
+            alarm_of(
+                self.streams,
+                i,
+                classes,
+                level,
+                groups[i],
+                self.alarm_times[i],
+                self.end_times[i],
+            )
             for i in np.flatnonzero(self.streams.alarm_row).tolist()
         )
 
@@ -119,7 +136,8 @@ class Watch:
         """Plain data."""
         return {
             "groups": [*self.places],
-            "times": self.times,
+            "alarm_times": self.alarm_times,
+            "end_times": [[*each.items()] for each in self.end_times],
             "trace": self.trace,
             "streams": streams_to_json(self.streams),
         }
@@ -128,9 +146,11 @@ class Watch:
         """What `to_json` gave."""
         self.streams = streams_from_json(node["streams"], self.streams)
         self.places = {group: i for i, group in enumerate(node["groups"])}
-        self.times = [[*pair] for pair in node["times"]]
+        self.alarm_times = [*node["alarm_times"]]
+        self.end_times = [{int(row): time for row, time in each} for each in node["end_times"]]
         self.trace = [(int(row), float(log_e)) for row, log_e in node["trace"]]
-        if not len(self.places) == len(self.times) == len(self.streams.n_rows):
+        sizes = {len(each) for each in (self.places, self.alarm_times, self.end_times)}
+        if sizes != {len(self.streams.n_rows)}:
             raise ValueError("streams and groups are not as many")
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dircal._typing import ArrayLike, IntArray, LabelArray
 from dircal.exceptions import UnknownGroupWarning, warn
 from dircal.tables._conversion import reject_masked
-from dircal.tables._labels import as_label_array, as_plain
+from dircal.tables._labels import as_label_array, as_plain, is_missing
 from dircal.tables._score_table import ScoreTable
 from dircal.tables._values import eager_frame
 
@@ -34,7 +34,12 @@ def key_type(keys: Iterable[Any]) -> str | None:
 
 
 def check_keys(
-    name: str, given: ArrayLike, n_rows: int | None = None, of_type: str | None = None
+    name: str,
+    given: ArrayLike,
+    n_rows: int | None = None,
+    of_type: str | None = None,
+    *,
+    allow_missing: bool = False,
 ) -> list[Any]:
     """Return a string, number or boolean for each row, all of one type, as objects of Python.
 
@@ -48,16 +53,17 @@ def check_keys(
         Number of rows; any number by default.
     of_type : str, optional
         `key_type` of earlier keys, which these must have as well.
+    allow_missing : bool, default=False
+        Whether a key may be missing, such as None or NaN; it is None in the result.
     """
     reject_masked(name, given)
+    if allow_missing:
+        return _with_missing(name, given, n_rows, of_type)
     array = as_label_array(given, name).ravel()
     # Dates of NumPy would become integers.
     values = [*array] if array.dtype.kind in "mM" else array.tolist()
     keys = [value if type(value) in _TYPES else as_plain(value) for value in values]
-    if n_rows not in (None, len(keys)):
-        raise ValueError(
-            f"`{name}` has {len(keys)} entries, but there are {n_rows} rows. Pass one for each."
-        )
+    _check_number(name, len(keys), n_rows)
     for key in keys:
         if type(key) not in _TYPES or key != key:
             raise ValueError(
@@ -77,6 +83,26 @@ def check_keys(
             "type of the earlier ones."
         )
     return keys
+
+
+def _with_missing(
+    name: str, given: ArrayLike, n_rows: int | None, of_type: str | None
+) -> list[Any]:
+    keys = np.asarray(given, dtype=object).ravel()
+    present = np.array([not is_missing(key) for key in keys], dtype=bool)
+    if present.all():
+        return check_keys(name, given, n_rows, of_type)
+    _check_number(name, len(keys), n_rows)
+    found = np.full(len(keys), None, dtype=object)
+    found[present] = check_keys(name, keys[present].tolist(), None, of_type)
+    return [*found]
+
+
+def _check_number(name: str, n_keys: int, n_rows: int | None) -> None:
+    if n_rows not in (None, n_keys):
+        raise ValueError(
+            f"`{name}` has {n_keys} entries, but there are {n_rows} rows. Pass one for each."
+        )
 
 
 def unique_keys(keys: Sequence[Any]) -> tuple[LabelArray, IntArray]:
@@ -106,10 +132,13 @@ def find_key(name: str, key: Any, known: Sequence[Any], none: str) -> int:
 
 
 def known_groups(keys: Sequence[Any], known: LabelArray) -> IntArray:
-    """Return the position of each group among ``known`` ones, and -1 with a warning for others."""
+    """Return the position of each group among ``known`` ones.
+
+    It is -1 for None, and with a warning for groups that are not among them.
+    """
     places = {name: i for i, name in enumerate(known.tolist())}
     codes = np.array([places.get(key, -1) for key in keys], dtype=np.intp)
-    new = np.flatnonzero(codes < 0)
+    new = [i for i in np.flatnonzero(codes < 0).tolist() if keys[i] is not None]
     if len(new):
         warn(
             f"`groups` has {len(new)} of {len(keys)} rows in groups that `fit` has not seen, such "
@@ -147,6 +176,7 @@ def split_groups(
     of_type: str | None = None,
     *,
     names: tuple[str, str] = ("X", "groups"),
+    allow_missing: bool = False,
 ) -> tuple[ArrayLike, list[Any]]:
     """Return scores without a column of groups, if its name is given, and the group of each row.
 
@@ -160,6 +190,8 @@ def split_groups(
         `key_type` of earlier groups.
     names : tuple of str
         Names of both arguments.
+    allow_missing : bool, default=False
+        Whether the group of a row may be missing.
     """
     scores, name = names
     if isinstance(groups, str):
@@ -175,6 +207,8 @@ def split_groups(
                 f"{frame.columns[:6]}. Name one of them, or pass an array."
             )
         values: npt.NDArray[Any] = frame[groups].to_numpy()
-        return frame.drop(groups).to_native(), check_keys(name, values, len(values), of_type)
+        return frame.drop(groups).to_native(), check_keys(
+            name, values, len(values), of_type, allow_missing=allow_missing
+        )
     n_rows = len(X) if hasattr(X, "__len__") else (*getattr(X, "shape", ()), 0)[0]
-    return X, check_keys(name, groups, n_rows, of_type)
+    return X, check_keys(name, groups, n_rows, of_type, allow_missing=allow_missing)

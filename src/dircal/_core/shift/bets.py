@@ -22,9 +22,18 @@ from typing import ClassVar
 import numpy as np
 
 from dircal._core.shift.limits import SHIFT_LIMITS
-from dircal._typing import FloatArray
+from dircal._typing import FloatArray, IntArray
 
-__all__ = ["BETS", "AbstractBet", "Frequencies", "Full", "Temperature", "Vector", "log_softmax"]
+__all__ = [
+    "BETS",
+    "AbstractBet",
+    "Frequencies",
+    "Full",
+    "SingleClasses",
+    "Temperature",
+    "Vector",
+    "log_softmax",
+]
 
 
 def log_softmax(logits: FloatArray) -> FloatArray:
@@ -42,6 +51,24 @@ class AbstractBet(ABC):
 
     horizon: ClassVar[float]
     """Rows after which what was learned counts by a factor of e less."""
+
+    @property
+    def n_maps(self) -> int:
+        """Number of maps that bet separately."""
+        return 1
+
+    def gains(
+        self, params: FloatArray, log_q: FloatArray, log_proba: FloatArray, labels: IntArray
+    ) -> FloatArray:
+        """Logarithms (a, n_maps, l) of what maps make of a stake of one in each row.
+
+        ``log_q`` is the result of `log_proba`; it is compared with ``log_proba`` (a, l, k).
+        """
+        del params
+        places = labels[..., None]
+        gained = np.take_along_axis(log_q, places, 2) - np.take_along_axis(log_proba, places, 2)
+        found: FloatArray = gained.transpose(0, 2, 1)
+        return found
 
     @property
     @abstractmethod
@@ -117,6 +144,58 @@ class Frequencies(AbstractBet):
         hessian = -(proba.transpose(0, 2, 1) @ proba)
         places = np.arange(self.n_classes)
         hessian[:, places, places] += proba.sum(axis=1)
+        return residual.sum(axis=1), hessian
+
+
+class SingleClasses(AbstractBet):
+    r"""A map for each class with an intercept for that class alone.
+
+    With the intercept :math:`\theta_j` the odds of class j are multiplied by
+    :math:`e^{\theta_j}`; here the logits are those of class j under the map of class j.
+    """
+
+    horizon = 2000.0
+
+    @property
+    def n_maps(self) -> int:
+        """One for each class."""
+        return self.n_classes
+
+    @property
+    def precision(self) -> FloatArray:
+        """As for the frequencies."""
+        return np.full(self.n_classes, 2.0)
+
+    def log_proba(self, params: FloatArray, scores: FloatArray) -> FloatArray:
+        """Each class by its map."""
+        normal = log_softmax(scores.copy())
+        moved = normal + params[:, None, :]
+        found: FloatArray = moved - self._log_total(normal, params)
+        return found
+
+    def _log_total(self, normal: FloatArray, params: FloatArray) -> FloatArray:
+        """Logarithms (a, l, k) of the sum over all classes under the map of each."""
+        total: FloatArray = np.log1p(np.exp(normal) * np.expm1(params)[:, None, :])
+        return total
+
+    def gains(
+        self, params: FloatArray, log_q: FloatArray, log_proba: FloatArray, labels: IntArray
+    ) -> FloatArray:
+        """By the odds of the class, of which all other classes lose or gain alike."""
+        normal = log_softmax(log_proba.copy())
+        hit = labels[..., None] == np.arange(self.n_classes)
+        gained = (normal - log_proba) + hit * params[:, None, :] - self._log_total(normal, params)
+        found: FloatArray = gained.transpose(0, 2, 1)
+        return found
+
+    def moments(
+        self, scores: FloatArray, proba: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """By the variance of each label alone."""
+        del scores
+        hessian = np.zeros((len(proba), self.n_classes, self.n_classes))
+        places = np.arange(self.n_classes)
+        hessian[:, places, places] = (proba * (1.0 - proba)).sum(axis=1)
         return residual.sum(axis=1), hessian
 
 
@@ -198,6 +277,7 @@ class Full(AbstractBet):
 BETS: dict[str, type[AbstractBet]] = {
     "temperature": Temperature,
     "frequencies": Frequencies,
+    "classes": SingleClasses,
     "vector": Vector,
     "full": Full,
 }

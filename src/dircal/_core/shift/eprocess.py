@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dircal._core.shift.bets import AbstractBet
+from dircal._core.shift.change_point import Segments, row_sums
 from dircal._core.shift.limits import SHIFT_LIMITS
 from dircal._typing import FloatArray, IntArray
 
@@ -38,28 +39,19 @@ class Streams:
     """States of g streams, in arrays that begin with g.
 
     ``n_rows``; ``log_e``, the logarithm of the e-value, and ``peak``, its largest so far;
-    ``weights`` (g, m + 1) of the identity and of m maps; the ``cusum`` of the logarithm of the bets
-    of the maps alone, its ``lowest`` value and after how many rows that was, ``began``; of rows
-    since then: their number ``since``, the sums of probabilities ``predicted`` (g, k) and of labels
-    ``observed`` (g, k), of ``confidence`` and ``correct``, and of labels at the floor,
-    ``impossible``. ``alarm_row`` is the row, counted from one, at which E was first large enough,
-    or zero; from then on ``began`` stays. For each map there are ``params`` (g, p), ``precision``
-    (g, p, p) and ``information`` (g, p).
+    ``weights`` (g, m + 1) of the identity and of m maps; ``segment_ends``, ``segment_sums`` and
+    ``open_sums``, the rows that are scanned for a change, see `Segments`. ``alarm_row`` is the row,
+    counted from one, at which E was first large enough, or zero; from then on no segment ends.
+    For each bet there are ``params`` (g, p), ``precision`` (g, p, p) and ``information`` (g, p).
     """
 
     n_rows: IntArray
     log_e: FloatArray
     peak: FloatArray
     weights: FloatArray
-    cusum: FloatArray
-    lowest: FloatArray
-    began: IntArray
-    since: FloatArray
-    predicted: FloatArray
-    observed: FloatArray
-    confidence: FloatArray
-    correct: FloatArray
-    impossible: FloatArray
+    segment_ends: IntArray
+    segment_sums: FloatArray
+    open_sums: FloatArray
     alarm_row: IntArray
     params: list[FloatArray]
     precision: list[FloatArray]
@@ -98,23 +90,17 @@ class Streams:
 
 def new_streams(n_streams: int, n_classes: int, bets: Sequence[AbstractBet]) -> Streams:
     """Streams without rows."""
-    sizes = [len(bet.precision) for bet in bets]
+    sizes, n_segments = [len(bet.precision) for bet in bets], SHIFT_LIMITS.get().max_segments
     none = np.zeros(n_streams)
     count = np.zeros(n_streams, dtype=np.int64)
     return Streams(
         n_rows=count.copy(),
         log_e=none.copy(),
         peak=none.copy(),
-        weights=np.tile(_dealt(len(bets)), (n_streams, 1)),
-        cusum=none.copy(),
-        lowest=none.copy(),
-        began=count.copy(),
-        since=none.copy(),
-        predicted=np.zeros((n_streams, n_classes)),
-        observed=np.zeros((n_streams, n_classes)),
-        confidence=none.copy(),
-        correct=none.copy(),
-        impossible=none.copy(),
+        weights=np.tile(_dealt(bets), (n_streams, 1)),
+        segment_ends=np.zeros((n_streams, n_segments), dtype=np.int64),
+        segment_sums=np.zeros((n_streams, n_segments, 3 * n_classes + 5)),
+        open_sums=np.zeros((n_streams, 3 * n_classes + 5)),
         alarm_row=count.copy(),
         params=[np.zeros((n_streams, size)) for size in sizes],
         precision=[np.zeros((n_streams, size, size)) for size in sizes],
@@ -122,10 +108,11 @@ def new_streams(n_streams: int, n_classes: int, bets: Sequence[AbstractBet]) -> 
     )
 
 
-def _dealt(n_bets: int) -> FloatArray:
-    weights = np.full(n_bets + 1, (1.0 - SHIFT_LIMITS.get().identity_share) / max(n_bets, 1))
-    weights[0] = 1.0 - weights[1:].sum()
-    return weights
+def _dealt(bets: Sequence[AbstractBet]) -> FloatArray:
+    """Initial weights of the identity and of the maps: bets share equally, and so do their maps."""
+    share = SHIFT_LIMITS.get().identity_share
+    weights = [np.full(bet.n_maps, (1.0 - share) / (len(bets) * bet.n_maps)) for bet in bets]
+    return np.concatenate([[share], *weights])
 
 
 def _ends() -> IntArray:
@@ -165,11 +152,6 @@ class Segment:
     there: npt.NDArray[np.bool_]
     floor: float
 
-    @property
-    def at_labels(self) -> FloatArray:
-        """Log-probabilities (a, l) of what happened."""
-        return np.take_along_axis(self.log_proba, self.labels[..., None], axis=2)[..., 0]
-
 
 def advance(
     streams: Streams, segment: Segment, bets: Sequence[AbstractBet], threshold: float
@@ -179,23 +161,19 @@ def advance(
     An alarm is remembered where one reaches the threshold for the first time.
     """
     there, log_proba = segment.there, segment.log_proba
-    said, places = segment.at_labels, segment.labels[..., None]
-    gains, learned = [np.zeros(there.shape)], []
+    gains, learned = [np.zeros((len(there), 1, there.shape[1]))], []
     for bet, params in zip(bets, streams.params, strict=True):
         log_q = bet.log_proba(params, log_proba)
-        of_label = np.take_along_axis(log_q, places, axis=2)[..., 0]
-        gains.append(np.where(there, of_label - said, 0.0))
+        gained = bet.gains(params, log_q, log_proba, segment.labels)
+        gains.append(np.where(there[:, None], gained, 0.0))
         learned.append(log_q)
     # (a, m + 1, l): what each map has made of a stake of one.
-    wealth = np.cumsum(np.stack(gains, axis=1), axis=2)
+    wealth = np.cumsum(np.concatenate(gains, axis=1), axis=2)
     with np.errstate(divide="ignore"):
         stakes = np.log(streams.weights)[:, :, None]
     path: FloatArray = streams.log_e[:, None] + np.logaddexp.reduce(stakes + wealth, axis=1)
-    alone = np.logaddexp.reduce(
-        stakes[:, 1:] - np.logaddexp.reduce(stakes[:, 1:], axis=1)[:, None] + wealth[:, 1:], axis=1
-    )
-    _find_beginning(streams, segment, streams.cusum[:, None] + alone)
     _sound_alarms(streams, there, path, threshold)
+    _scan(streams, segment)
     last = stakes[:, :, 0] + wealth[:, :, -1]
     streams.weights = np.exp(last - np.logaddexp.reduce(last, axis=1)[:, None])
     streams.log_e = path[:, -1].copy()
@@ -204,30 +182,12 @@ def advance(
     return path
 
 
-def _find_beginning(streams: Streams, segment: Segment, cusum: FloatArray) -> None:
-    """Follow the lowest point, and what has happened since."""
-    there, labels = segment.there, segment.labels
-    k = segment.log_proba.shape[2]
-    reached = np.where(there, cusum, np.inf)
-    place = reached.argmin(axis=1)
-    lowest = np.take_along_axis(reached, place[:, None], axis=1)[:, 0]
-    lower = (lowest <= streams.lowest) & (streams.alarm_row == 0)
-    streams.began = np.where(lower, streams.n_rows + place + 1, streams.began)
-    streams.lowest = np.where(lower, lowest, streams.lowest)
-    streams.cusum = cusum[:, -1].copy()
-    # Rows count that came after the lowest point.
-    after = there & (np.arange(there.shape[1]) > np.where(lower, place, -1)[:, None])
-    kept = ~lower
-    proba = np.exp(segment.log_proba) * after[..., None]
-    streams.since = streams.since * kept + after.sum(axis=1)
-    streams.predicted = streams.predicted * kept[:, None] + proba.sum(axis=1)
-    hits = (labels[..., None] == np.arange(k)) & after[..., None]
-    streams.observed = streams.observed * kept[:, None] + hits.sum(axis=1)
-    streams.confidence = streams.confidence * kept + proba.max(axis=2).sum(axis=1)
-    right = (segment.log_proba.argmax(axis=2) == labels) & after
-    streams.correct = streams.correct * kept + right.sum(axis=1)
-    impossible = (segment.at_labels <= segment.floor) & after
-    streams.impossible = streams.impossible * kept + impossible.sum(axis=1)
+def _scan(streams: Streams, segment: Segment) -> None:
+    """Add the rows to the segments, of which none ends after an alarm."""
+    last = np.where(streams.alarm_row > 0, streams.alarm_row, np.iinfo(np.int64).max)
+    rows = row_sums(segment.log_proba, segment.labels, segment.floor)
+    found = Segments(streams.segment_ends, streams.segment_sums, streams.open_sums)
+    found.add(streams.n_rows, rows, segment.there.sum(axis=1), last)
 
 
 def _sound_alarms(
@@ -270,7 +230,7 @@ def _learn(
         streams.precision[i][ends] *= fade[:, None, None]
         streams.information[i][ends] *= fade[:, None]
     shared = (n_block / (n_rows + SHIFT_LIMITS.get().share_rows))[:, None]
-    streams.weights[ends] = (1.0 - shared) * streams.weights[ends] + shared * _dealt(len(bets))
+    streams.weights[ends] = (1.0 - shared) * streams.weights[ends] + shared * _dealt(bets)
 
 
 def _block_begin(ends: IntArray) -> IntArray:

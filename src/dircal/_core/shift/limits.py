@@ -26,6 +26,11 @@ class ShiftLimits:
     # rows in all: a change may come at any time, and the total cost of all attempts grows only by
     # the logarithm of n.
     share_rows: float = 1000.0
+    # Segments of a stream among which a change is sought: after 6,000 rows, the length of a segment
+    # is about 8 % of its age. Decides the resolution of the change, and memory.
+    max_segments: int = 64
+    # Level of the interval of a change, the convention.
+    change_level: float = 0.95
     # Concentrations to choose from, for each class: from a prior that hardly moves ...
     max_concentration: float = 1e4
     # ... to a sparse one ...

@@ -12,8 +12,9 @@ those of the largest evidence of all groups together (empirical Bayes; MacKay, 1
 
 .. math:: \alpha = (\gamma + 2a) / (\|\theta\|^2 + 2a / \alpha^0),
 
-where a gamma prior with its mode at :math:`\alpha^0` counts like 2a parameters. Groups that differ
-by no more than chance get precisions so large that nothing is left of them.
+where a gamma prior with its mode at :math:`\alpha^0` counts like 2a parameters. The
+prior keeps precisions finite for groups that do not differ at all: the caller compares the evidence
+with the likelihood without effects.
 """
 
 from collections.abc import Sequence
@@ -43,11 +44,13 @@ class GroupEffects:
     """Maps [W | b] (g, k, k + 1) of groups, precisions (3,) and effective parameters (3,).
 
     The maps act on log-probabilities less their mean in a row. ``log_evidence`` (g,) is that of the
-    labels of each group, by Laplace's approximation.
+    labels of each group, by Laplace's approximation, and ``log_likelihood`` that of all labels
+    without effects.
     """
 
     weights: FloatArray
     log_evidence: FloatArray
+    log_likelihood: float
     precisions: FloatArray
     effective_dof: FloatArray
 
@@ -200,6 +203,7 @@ def fit_random_effects(
     ]
     kind, mode = structure.kind, structure.mode
     params, log_evidence = np.zeros((len(groups), len(kind))), np.zeros(len(groups))
+    log_likelihood = -sum(rows.loss(none) for rows, none in zip(groups, params, strict=True))
     precisions = mode.copy()
     for _ in range(limits.max_effect_rounds):
         spread = np.zeros(3)
@@ -217,7 +221,7 @@ def fit_random_effects(
             break
     pairs = zip(params, groups, strict=True)
     weights = np.array([structure.weights(one, rows.scale) for one, rows in pairs])
-    return GroupEffects(weights, log_evidence, last, dof)
+    return GroupEffects(weights, log_evidence, log_likelihood, last, dof)
 
 
 def _optimum(

@@ -243,10 +243,17 @@ class AbsoluteSumInversion:
     be measured as :math:`\sum_b |\lambda g_b + d_b|`. The confidence that the true sum is below
     :math:`\lambda \sum_b |g_b|` is the share of draws in which that exceeds
     :math:`\sum_b |g_b|`. Nothing is below zero.
+
+    Bins with few events have too small deviations in the bootstrap, and none without an event. If
+    the deviations :math:`e` (B, c) of calibrated labels are known (``null``), those for
+    :math:`\lambda < 1` are :math:`\sqrt{1 - \lambda} \, e + \sqrt \lambda \, d`, because the
+    variance of a frequency is nearly linear in it. At zero the confidence is then the p-value of
+    the test of calibration.
     """
 
     gaps: FloatArray
     deviations: FloatArray
+    null: FloatArray | None = None
 
     @cached_property
     def measured(self) -> float:
@@ -293,7 +300,12 @@ class AbsoluteSumInversion:
 
     def _sums(self, factor: float) -> FloatArray:
         """What would be measured (B,) if the true gaps were ``factor`` times the measured ones."""
-        moved = np.add(self.deviations, factor * self.gaps, out=self._room)
+        if self.null is None or factor >= 1.0:
+            moved = np.add(self.deviations, factor * self.gaps, out=self._room)
+        else:
+            moved = np.multiply(self.deviations, np.sqrt(factor), out=self._room)
+            moved += np.sqrt(1.0 - factor) * self.null
+            moved += factor * self.gaps
         sums: FloatArray = np.abs(moved, out=moved).sum(axis=1)
         return sums
 

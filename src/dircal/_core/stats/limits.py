@@ -95,6 +95,9 @@ class ResamplingLimits:
     max_excess_kurtosis: float = 0.02
     # Cells that are kept: 32 MB. With uniform probabilities a cell is then some 1e-5 of p wide.
     max_score_cells: int = 2**20
+    # Below this signed root the formula of Lugannani and Rice is a difference of large numbers, and
+    # its limit is used.
+    min_saddle_root: float = 1e-3
     # Tolerance of the bandwidth (brentq).
     bandwidth_tol: float = 1e-14
 
