@@ -114,7 +114,8 @@ def test_intervals_and_sizes(world, name, n_old, n_new, record):
 def tilted(world, old, n, seed):
     """Rows that are drawn by their scores."""
     X, _ = draw(world, old, 4 * n, seed)
-    weight = np.minimum((X[:, 0] / X[:, 1]) ** (1.5 / SHARPNESS), 50.0)
+    log_X = np.log(np.maximum(X, 1e-300))
+    weight = np.exp(np.minimum((log_X[:, 0] - log_X[:, 1]) * 1.5 / SHARPNESS, np.log(50.0)))
     return X[np.random.default_rng(seed).choice(len(X), n, p=weight / weight.sum())]
 
 

@@ -297,3 +297,17 @@ def test_frequencies_by_label_are_saved_after_fit(labels, numpy_keys, old):
     assert loaded.priors == loaded.old_priors == priors
     assert_array_equal(loaded.predict_proba(old[0]), shift.predict_proba(old[0]))
     assert_array_equal(loaded.fit(old[0], labels[old[1]]).priors_, shift.priors_)
+
+
+def test_a_choice_to_change_nothing_counts_its_rows():
+    """Calibrated probabilities, of which `AutoCalibrator` makes the identity."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(3), size=1000)
+    q[0] = [0.0, 0.5, 0.5]
+    y = (q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
+    fitted = AutoCalibrator(input_scale="logit").fit(np.log(np.maximum(q, 1e-9)), y)
+    assert fitted.choice_ == "identity"
+    for each in (fitted, dircal.io.from_bytes(dircal.io.to_bytes(fitted))):
+        found = PriorShift(each).adapt(np.log(np.maximum(q[:500], 1e-9))).shift_
+        assert found.min_class_rows == pytest.approx(np.bincount(y).min())
+        assert found.assumption_pvalue > 0.01

@@ -19,6 +19,7 @@ __all__ = [
     "LazyRecord",
     "explain_nothing",
     "explain_rows",
+    "start_identity_record",
     "start_record",
 ]
 
@@ -91,6 +92,13 @@ def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) ->
         1.0 / float(temperature.params[0]), None, temperature.loss, loss, ratio, n_more
     )
     return FitRecord(rows.total_weight, observed, None, comparison)
+
+
+def start_identity_record(rows: Rows, loss: float) -> FitRecord:
+    """Return the record of the identity, which has the mean ``loss`` on the rows."""
+    weights = rows.source.survey.class_weights
+    comparison = TemperatureComparison(1.0, loss, loss, loss, 0.0, 0)
+    return FitRecord(rows.total_weight, weights / weights.sum(), None, comparison)
 
 
 class LazyRecord:
