@@ -8,12 +8,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from scipy.special import softmax
 
-from dircal import GenerativeParameters
+from dircal import AutoCalibrator, GenerativeParameters, TemperatureScaling, VectorScaling
 from dircal._core.shift.bets import BETS
+from dircal._core.shift.cells import add_offsets, cells_of, count_cells, estimate_mixture
 from dircal._core.shift.change_point import find_change
 from dircal._core.shift.effect_curvature import DenseCurvature, LowRankCurvature, diagonal_curvature
 from dircal._core.shift.eprocess import Segment, advance, new_streams, next_update
-from dircal._core.shift.frequencies import estimate_frequencies, mixture_pvalue, no_shift_pvalue
+from dircal._core.shift.frequencies import estimate_frequencies, no_shift_pvalue
 from dircal._core.shift.random_effects import _Rows, _Structure, fit_random_effects
 
 # Class frequencies of unlabelled rows, against EM and known mixtures.
@@ -99,13 +100,87 @@ def test_constant_predictions_say_nothing():
     assert_allclose(estimate_frequencies(proba, OLD).mean, OLD, atol=1e-6)
 
 
-def test_mixtures_of_the_old_bins_pass_and_others_do_not():
-    old = np.array([[800.0, 150.0, 50.0], [100.0, 300.0, 600.0]])
-    rng = np.random.default_rng(0)
-    frequencies = np.array([0.2, 0.8])
-    mixed = rng.multinomial(1000, frequencies @ (old / 1000)).astype(float)
-    assert mixture_pvalue(old, mixed, frequencies) > 0.05
-    assert mixture_pvalue(old, np.array([100.0, 800.0, 100.0]), frequencies) < 1e-6
+def labelled_cells(seed, n=2000, power=1.0):
+    """Old rows in cells, with probabilities that are off by a power."""
+    proba, y = sample(OLD, n, seed)
+    proba = proba**power / (proba**power).sum(axis=1, keepdims=True)
+    return count_cells(proba, y, None), proba, y
+
+
+def test_cells_count_every_row_once():
+    cells, proba, y = labelled_cells(0)
+    assert_allclose(cells.class_weights, np.bincount(y))
+    assert_allclose(cells.proba.sum(axis=1), proba.sum(axis=0))
+    # Two tops of two classes with the same log-odds are two cells of the same interval.
+    first, second = cells_of(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0.5, 0.5]))
+    assert second - first == cells.counts.shape[1] // 3
+    # The class with the largest ratio leads, although another one is more probable.
+    assert cells_of(np.array([[0.95, 0.05]]), np.array([0.99, 0.01])) >= second - first
+
+
+def test_cells_of_a_fit_are_those_of_its_rows():
+    q, y = GenerativeParameters(ALPHA, OLD).sample(500, 0)
+    weight = np.random.default_rng(0).integers(0, 3, 500).astype(float)
+    for calibrator in (TemperatureScaling(), VectorScaling(), AutoCalibrator()):
+        fitted = calibrator.fit(q, y, sample_weight=weight)
+        record = next(fitted.fit_.records()).complete()
+        expected = count_cells(fitted.predict_proba(q), y, weight)
+        assert_allclose(record.cells.counts, expected.counts, atol=1e-9)
+        assert_allclose(record.cells.proba, expected.proba, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.6])
+def test_frequencies_by_cells_need_no_calibrated_map(power):
+    cells, *_ = labelled_cells(0, 20_000, power)
+    new = np.array([0.1, 0.2, 0.7])
+    proba, _ = sample(new, 20_000, 1)
+    proba = proba**power / (proba**power).sum(axis=1, keepdims=True)
+    start = estimate_frequencies(proba, OLD).mean
+    found = estimate_mixture(cells, proba, OLD, start)
+    assert_allclose(found.frequencies.sum(), 1.0)
+    assert_allclose(found.frequencies, new, atol=0.015)
+    assert (np.abs(found.frequencies - new) < 3.0 * found.standard_errors).all()
+    assert found.pvalue < 1e-6
+    assert found.misfit_pvalue > 0.01
+
+
+def test_rows_that_are_no_mixture_are_found():
+    cells, *_ = labelled_cells(0)
+    proba, _ = sample(OLD, 2000, 1)
+    same = estimate_mixture(cells, proba, OLD, OLD)
+    assert same.pvalue > 0.01
+    assert same.misfit_pvalue > 0.01
+    blurred = 0.5 * proba + 0.5 / 3
+    assert estimate_mixture(cells, blurred, OLD, OLD).misfit_pvalue < 1e-6
+
+
+def test_offsets_bring_mean_probabilities_to_class_frequencies():
+    cells, proba, y = labelled_cells(0)
+    assert cells.centred_pvalue() > 0.01
+    off = proba * [3.0, 1.0, 1.0]
+    off /= off.sum(axis=1, keepdims=True)
+    cells = count_cells(off, y, None)
+    assert cells.centred_pvalue() < 1e-6
+    moved = add_offsets(off, cells.centred_offsets())
+    assert_allclose(moved.mean(axis=0), cells.frequencies, atol=0.01)
+
+
+def test_classes_without_old_rows_are_allowed():
+    cells = count_cells(np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]), np.array([0, 1]), None)
+    proba, _ = sample(OLD, 50, 1)
+    found = estimate_mixture(cells, proba, cells.frequencies, OLD)
+    low, high = found.interval(0.95)
+    assert np.isfinite(found.frequencies).all()
+    assert ((low >= 0.0) & (low <= high) & (high <= 1.0)).all()
+    assert 0.0 <= found.misfit_pvalue <= 1.0
+
+
+def test_many_classes_have_fewer_cells_or_none(use_limits):
+    proba, y = sample(OLD, 100, 0)
+    use_limits("ShiftLimits", max_cell_entries=9)
+    assert count_cells(proba, y, None).counts.shape == (3, 3)
+    use_limits("ShiftLimits", max_cell_classes=2)
+    assert count_cells(proba, y, None) is None
 
 
 # The e-process, against a transcription row by row, and maps against Newton's method.

@@ -8,7 +8,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from dircal import CalibratedClassifier, GenerativeParameters, TemperatureScaling, metrics
+from dircal import (
+    CalibratedClassifier,
+    GenerativeParameters,
+    TemperatureScaling,
+    VectorScaling,
+    metrics,
+)
 from dircal.decide import CostTable, best_actions, expected_cost, realised_cost, rejection_rule
 from dircal.llm import LabelCalibrator
 from dircal.plots import BeforeAfterDisplay, ConfusionChangeDisplay
@@ -87,7 +93,7 @@ def test_maps_around_others(library, make_problem):
     expected = again.predict_proba(proba, groups=names)
     assert_same_kind(grouped.predict_proba(X, groups=names), X, expected, library.atol)
     assert_array_equal(grouped.predict(X, groups=names), again.predict(proba, groups=names))
-    base = TemperatureScaling().fit(proba, y)
+    base = VectorScaling().fit(proba, y)
     moved, same = (PriorShift(base).adapt(one, X_old=one, y_old=y) for one in (X, proba))
     assert_same_kind(moved.predict_proba(X), X, same.predict_proba(proba), library.atol)
     moved, same = (recalibrate(base, one, y) for one in (X, proba))

@@ -242,3 +242,30 @@ def test_masked_options_of_prompts_get_no_probability(batch, prompts):
     for name in PREFERENCES:
         own = fitted.calibrator_of(name).predict_proba(logits[group == name])
         assert_allclose(proba[group == name], own, rtol=1e-12)
+
+
+def test_rows_of_another_kind_are_not_used():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=1050)
+    evidence = 2.5 * (rng.normal(size=(1050, 4)) + 1.5 * np.eye(4)[y])
+    own, other = (softmax(evidence + bias, axis=1) for bias in ([3.0, 0, 0, -1], [-1, 3.0, 0, 0]))
+    alone = LabelCalibrator(classes=range(4)).fit(own[:50], y[:50])
+    with pytest.warns(DircalWarning, match="1,000 rows of .* they are not used"):
+        found = LabelCalibrator(classes=range(4)).fit(own[:50], y[:50], unlabelled=other[50:])
+    assert_allclose(found.predict_proba(own), alone.predict_proba(own), rtol=1e-9)
+    with pytest.warns(DircalWarning, match="used all the same"):
+        LabelCalibrator(batch="always", classes=range(4)).fit(
+            own[:50], y[:50], unlabelled=other[50:]
+        )
+    # Of two prompts only the one with other rows loses them.
+    names = np.repeat(["a", "b"], 25)
+    rest = np.vstack([own[50:550], other[550:]])
+    with pytest.warns(DircalWarning, match="500 rows of `unlabelled` differ"):
+        both = LabelCalibrator(classes=range(4)).fit(
+            own[:50],
+            y[:50],
+            groups=names,
+            unlabelled=rest,
+            unlabelled_groups=np.repeat(["a", "b"], 500),
+        )
+    assert both.groups_.tolist() == ["a", "b"]

@@ -1,6 +1,8 @@
 """New class frequencies: found in rows without labels, or given."""
 
 import datetime as dt
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +16,10 @@ from dircal import (
     IdentityCalibrator,
     IsotonicCalibrator,
     OneVsRestCalibrator,
+    TemperatureScaling,
     VectorScaling,
 )
+from dircal.exceptions import DircalWarning
 from dircal.export import to_python
 from dircal.metrics import log_loss
 from dircal.shift import PriorShift
@@ -48,7 +52,7 @@ def test_frequencies_are_found_and_the_loss_falls(fitted, new):
     adapted = PriorShift(fitted).adapt(X)
     assert_allclose(adapted.priors_, NEW, atol=0.03)
     assert adapted.shift_.pvalue < 1e-6
-    assert adapted.shift_.assumption_pvalue is None
+    assert adapted.shift_.assumption_pvalue > 0.01
     best = log_loss(y, GenerativeParameters(ALPHA, NEW).predict_proba(X))
     assert log_loss(y, adapted.predict_proba(X)) < best + 0.01
     assert log_loss(y, fitted.predict_proba(X)) > best + 0.2
@@ -70,7 +74,11 @@ def test_old_frequencies_are_those_of_the_fit(fitted, old):
             assert_allclose(PriorShift(calibrator, priors=NEW).adapt().old_priors_, share)
     given = PriorShift(fitted, priors=NEW, old_priors={0: 0.5, 1: 0.25, 2: 0.25}).adapt()
     assert_allclose(given.old_priors_, [0.5, 0.25, 0.25])
-    told = PriorShift(IdentityCalibrator().fit(*old), priors=NEW).adapt(X_old=old[0], y_old=old[1])
+    # Scores of this world are not calibrated: they are moved to the frequencies first.
+    with pytest.warns(DircalWarning, match="Mean probabilities of the old rows differ"):
+        told = PriorShift(IdentityCalibrator().fit(*old), priors=NEW).adapt(
+            X_old=old[0], y_old=old[1]
+        )
     assert_allclose(told.old_priors_, share)
 
 
@@ -99,11 +107,77 @@ def test_the_assumption_is_checked_where_old_rows_are_known(old, new):
     assert not fine.shift_.assumption_fails
     assert "look like a mixture" in str(fine.explain())
     blurred = 0.5 * new[0] + 0.5 / 3
-    broken = shift.adapt(blurred)
+    with pytest.warns(DircalWarning, match="not a mixture of the old classes .*recalibrate"):
+        broken = shift.adapt(blurred)
     assert broken.shift_.assumption_fails
     assert "should not be trusted" in str(broken.explain(blurred))
-    prefit = PriorShift(shift.calibrator_).adapt(new[0], X_old=old[0], y_old=old[1])
-    assert_allclose(prefit.shift_.assumption_pvalue, fine.shift_.assumption_pvalue)
+    # The rows of a fit are counted when it is made, and need not be passed again.
+    for old_rows in ({"X_old": old[0], "y_old": old[1]}, {}):
+        prefit = PriorShift(shift.calibrator_).adapt(new[0], **old_rows)
+        assert_allclose(prefit.shift_.assumption_pvalue, fine.shift_.assumption_pvalue)
+        assert_allclose(prefit.shift_.low, fine.shift_.low)
+
+
+def tilted(X, seed, n=3000):
+    """Rows in which the first class looks more probable than the second: no label shift."""
+    weight = np.minimum((X[:, 0] / X[:, 1]) ** 1.5, 50.0)
+    return X[np.random.default_rng(seed).choice(len(X), n, p=weight / weight.sum())]
+
+
+def test_other_shifts_cause_a_warning_without_old_rows(tmp_path):
+    X, y = world([0.5, 0.3, 0.2], 2000, 0)
+    fitted = VectorScaling().fit(X, y)
+    dircal.save(fitted, tmp_path / "map.json")
+    more = world([0.5, 0.3, 0.2], 20_000, 5)[0]
+    for calibrator in (fitted, dircal.load(tmp_path / "map.json")):
+        with pytest.warns(DircalWarning, match="more than class frequencies has changed"):
+            assert PriorShift(calibrator).adapt(tilted(more, 0)).shift_.assumption_fails
+    offset = more[:3000] * [2.5, 1.0, 1.0]
+    offset /= offset.sum(axis=1, keepdims=True)
+    with pytest.warns(DircalWarning, match="more than class frequencies has changed"):
+        PriorShift(fitted).adapt(offset)
+
+
+def test_a_map_without_intercepts_finds_no_shift_where_there_is_none():
+    alpha = np.ones((3, 3)) + np.diag([2.0, 1.0, 0.0])
+    (X, y), (X_new, y_new) = (
+        GenerativeParameters(alpha, [0.5, 0.3, 0.2]).sample(n, seed)
+        for n, seed in ((1000, 0), (3000, 1))
+    )
+    shift = PriorShift(TemperatureScaling()).fit(X, y)
+    with pytest.warns(DircalWarning, match="Mean probabilities of the old rows differ"):
+        adapted = shift.adapt(X_new)
+    assert adapted.shift_.pvalue > 0.05
+    assert adapted.shift_.centring_pvalue < 0.01
+    before = log_loss(y_new, shift.predict_proba(X_new))
+    assert log_loss(y_new, adapted.predict_proba(X_new)) < before
+    with pytest.warns(DircalWarning, match="Mean probabilities of the old rows differ"):
+        known = PriorShift(TemperatureScaling(), priors=adapted.old_priors_).fit(X, y)
+    assert log_loss(y_new, known.predict_proba(X_new)) < before
+
+
+def test_intervals_contain_the_uncertainty_of_the_fit():
+    """Forty fits to 300 rows: intervals that take the map for exact cover half of them."""
+    covered = []
+    for seed in range(40):
+        fitted = VectorScaling().fit(*world([0.5, 0.3, 0.2], 300, seed))
+        new = world([0.2, 0.3, 0.5], 5000, 1000 + seed)[0]
+        with warnings.catch_warnings():
+            # One in a hundred tests of the assumption warns by chance.
+            warnings.simplefilter("ignore", DircalWarning)
+            found = PriorShift(fitted).adapt(new).shift_
+        covered.append((found.low <= [0.2, 0.3, 0.5]) & (found.high >= [0.2, 0.3, 0.5]))
+    assert np.mean(covered) > 0.85
+
+
+def test_few_or_unknown_old_rows_cause_a_warning(old, new):
+    rare = np.flatnonzero(old[1] != 2)[:300], np.flatnonzero(old[1] == 2)[:5]
+    rows = np.concatenate(rare)
+    with pytest.warns(DircalWarning, match="The rarest class has 5 old rows.* about 20 old rows"):
+        PriorShift(VectorScaling().fit(old[0][rows], old[1][rows])).adapt(old[0][rows])
+    unknown = PriorShift(IdentityCalibrator().fit(*old), old_priors=OLD)
+    with pytest.warns(DircalWarning, match="no old rows with labels are known"):
+        assert unknown.adapt(new[0]).shift_.assumption_pvalue is None
 
 
 def test_balanced_training_is_undone_in_one_line():
@@ -122,17 +196,34 @@ def test_balanced_training_is_undone_in_one_line():
     ids=lambda inner: type(inner).__name__,
 )
 def test_files_and_exports_hold_the_whole_map(inner, old, new, tmp_path):
-    adapted = PriorShift(inner).fit(*old).adapt(new[0])
+    with warnings.catch_warnings():
+        # Scores of this world are not calibrated, and a map on each class alone leaves much of it.
+        warnings.simplefilter("ignore", DircalWarning)
+        adapted = PriorShift(inner).fit(*old).adapt(new[0])
     dircal.save(adapted, tmp_path / "map.json")
     loaded = dircal.load(tmp_path / "map.json")
     assert_array_equal(loaded.predict_proba(new[0]), adapted.predict_proba(new[0]))
     assert loaded.shift_.pvalue == adapted.shift_.pvalue
-    again = loaded.adapt(old[0][:500])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DircalWarning)
+        again = loaded.adapt(old[0][:500])
     assert again.shift_.assumption_pvalue is not None
     module = {}
     exec(to_python(adapted), module)
     rows = new[0][:20]
     assert_allclose(module["predict_proba"](rows.tolist()), adapted.predict_proba(rows), atol=1e-9)
+
+
+def test_files_from_before_the_cells_load():
+    """Version 3 has another table of old rows, which is dropped."""
+    loaded = dircal.load(Path(__file__).parents[1] / "data" / "shift" / "version-3.json")
+    assert loaded.shift_.assumption_pvalue == pytest.approx(0.4487701)
+    assert loaded.shift_.min_class_rows is None
+    X, _ = world([0.2, 0.2, 0.6], 300, 1)
+    expected = [[0.039551347, 0.00012709473, 0.96032156], [0.20394766, 0.20472169, 0.59133064]]
+    assert_allclose(loaded.predict_proba(X[:2]), expected, rtol=1e-6)
+    with pytest.warns(DircalWarning, match="no old rows with labels are known"):
+        loaded.adapt(X)
 
 
 def test_frequencies_by_label_are_saved(fitted, tmp_path):
@@ -206,3 +297,17 @@ def test_frequencies_by_label_are_saved_after_fit(labels, numpy_keys, old):
     assert loaded.priors == loaded.old_priors == priors
     assert_array_equal(loaded.predict_proba(old[0]), shift.predict_proba(old[0]))
     assert_array_equal(loaded.fit(old[0], labels[old[1]]).priors_, shift.priors_)
+
+
+def test_a_choice_to_change_nothing_counts_its_rows():
+    """Calibrated probabilities, of which `AutoCalibrator` makes the identity."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(3), size=1000)
+    q[0] = [0.0, 0.5, 0.5]
+    y = (q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
+    fitted = AutoCalibrator(input_scale="logit").fit(np.log(np.maximum(q, 1e-9)), y)
+    assert fitted.choice_ == "identity"
+    for each in (fitted, dircal.io.from_bytes(dircal.io.to_bytes(fitted))):
+        found = PriorShift(each).adapt(np.log(np.maximum(q[:500], 1e-9))).shift_
+        assert found.min_class_rows == pytest.approx(np.bincount(y).min())
+        assert found.assumption_pvalue > 0.01

@@ -113,3 +113,13 @@ def test_bad_input(old, new):
         RecalibratedCalibrator(old, classes=[1, 2, 3]).fit(X[:3], [1, 2, 3])
     with pytest.raises(ValueError, match="`X` is empty"):
         recalibrate(old, np.empty((0, 3)), [])
+
+
+def test_few_labels_without_a_shift_do_little_harm():
+    """The sample of twenty labels that moved the map the farthest of a hundred."""
+    alpha = np.ones((3, 3)) + 1.5 * np.eye(3)
+    rows = GenerativeParameters(alpha, [0.4, 0.4, 0.2])
+    old = VectorScaling().fit(*rows.sample(3000, 0))
+    X, y = rows.sample(4000, 99)
+    moved = recalibrate(old, *rows.sample(20, 1098))
+    assert log_loss(y, moved.predict_proba(X)) < log_loss(y, old.predict_proba(X)) + 0.1

@@ -121,3 +121,26 @@ def test_what_was_wrong_before_is_no_shift():
     assert report.pvalues["calibration"] < 0.01
     assert report.pvalues["calibration_before"] < 0.01
     assert report.kind == "none"
+
+
+def test_what_is_off_before_and_now_is_no_shift():
+    """A map of 500 rows is a little off on all rows, and is rejected on new ones by chance."""
+    kinds = []
+    for seed in range(20):
+        fitted = VectorScaling().fit(*world([0.5, 0.3, 0.2], 500, seed))
+        pair = [world([0.5, 0.3, 0.2], 1000, 5000 * i + seed) for i in (1, 2)]
+        report = shift_report(fitted, *pair[0], *pair[1], n_resamples=100)
+        assert (report.pvalues["change"] < 0.05) == any(
+            one.aspect != "frequency" for one in report.significant
+        )
+        kinds.append(report.kind)
+    assert kinds.count("none") >= 19
+
+
+def test_label_shift_is_found_by_a_map_that_is_a_little_off():
+    kinds = []
+    for seed in range(10):
+        fitted = VectorScaling().fit(*world([0.5, 0.3, 0.2], 500, seed))
+        pair = [world([0.5, 0.3, 0.2], 1000, 100 + seed), world([0.2, 0.3, 0.5], 1000, 200 + seed)]
+        kinds.append(shift_report(fitted, *pair[0], *pair[1], n_resamples=100).kind)
+    assert kinds.count("label") >= 9

@@ -104,10 +104,9 @@ class AbstractLinearMapMethod(AbstractSolverMethod):
 
         The map has ``n_more`` parameters beyond those of the ``temperature`` map.
         """
-        record = LazyRecord(start_record(scores, temperature, solution.loss, n_more))
-        if n_more > 0:
-            logits = CalibrationMap(scores.n_classes, steps)
-            record = LazyRecord(record.known, FittingRows.of(scores), logits.on_block)
+        logits = CalibrationMap(scores.n_classes, steps)
+        known = start_record(scores, temperature, solution.loss, n_more)
+        record = LazyRecord(known, FittingRows.of(scores), logits.on_block)
         return Fit.from_steps(
             rows,
             self.input_scale,

@@ -9,6 +9,7 @@ from dircal.explain._record import (
     LazyRecord,
     explain_nothing,
     explain_rows,
+    start_identity_record,
     start_record,
 )
 from dircal.explain._sentences import ClassEffect, PairEffect, TemperatureComparison
@@ -25,5 +26,6 @@ __all__ = [
     "TemperatureComparison",
     "explain_nothing",
     "explain_rows",
+    "start_identity_record",
     "start_record",
 ]

@@ -7,6 +7,7 @@ from functools import partial
 from dircal._core.data.chunks import survey_of
 from dircal._core.data.rows import Rows
 from dircal._core.optim.newton import Solution
+from dircal._core.shift.cells import ClassCells, count_cells_of_source
 from dircal._typing import FloatArray, LabelArray
 from dircal.explain._effects import Effects, measure_effects
 from dircal.explain._explanation import Explanation, make_explanation
@@ -18,6 +19,7 @@ __all__ = [
     "LazyRecord",
     "explain_nothing",
     "explain_rows",
+    "start_identity_record",
     "start_record",
 ]
 
@@ -27,13 +29,14 @@ class FitRecord:
     """What a fit remembers of its rows, so that the map can be explained later.
 
     ``observed`` (k,) are the shares of the classes; a map that is one temperature has no effects
-    beyond it.
+    beyond it. ``cells`` are None in files from before these.
     """
 
     n_rows: float
     observed: FloatArray
     effects: Effects | None
     comparison: TemperatureComparison
+    cells: ClassCells | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -91,6 +94,13 @@ def start_record(rows: Rows, temperature: Solution, loss: float, n_more: int) ->
     return FitRecord(rows.total_weight, observed, None, comparison)
 
 
+def start_identity_record(rows: Rows, loss: float) -> FitRecord:
+    """Return the record of the identity, which has the mean ``loss`` on the rows."""
+    weights = rows.source.survey.class_weights
+    comparison = TemperatureComparison(1.0, loss, loss, loss, 0.0, 0)
+    return FitRecord(rows.total_weight, weights / weights.sum(), None, comparison)
+
+
 class LazyRecord:
     """Record of a fit, with effects that are measured on its rows when they are first needed.
 
@@ -145,6 +155,9 @@ def _complete(
     if not fitting.are_the_same:
         return record
     rows, known = fitting.rows, record.comparison
+    record = replace(record, cells=count_cells_of_source(rows, logits_of))
+    if known.additional_parameters == 0:
+        return record
     # Effects are told in a few digits.
     small = rows.as_float32() if rows.allow_float32 else rows
     effects = measure_effects(small, 1.0 / known.temperature, logits_of)

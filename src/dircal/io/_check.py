@@ -33,10 +33,10 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
     "PriorShiftDetails": dict.fromkeys(("old_priors", "priors"), "k"),
     "SearchDetails": {"scores": "fs", "mean_fit_time": "s", "std_fit_time": "s"},
     "LabelShift": dict.fromkeys(("low", "high"), "k"),
-    "ConfidenceTable": {"counts": "kb", "edges": "i"},
+    "ClassCells": dict.fromkeys(("counts", "proba"), "km"),
 }
-"""By class and field, a letter for each dimension: k classes, p pairs of them, e entries, b
-bins and i edges inside them, g groups, f folds, s settings."""
+"""By class and field, a letter for each dimension: k classes, p pairs of them, m cells of
+rows, e entries, b bins, g groups, f folds, s settings."""
 
 
 def check_parameters(estimator: Any, parameters: Mapping[str, Any], place: Place) -> None:

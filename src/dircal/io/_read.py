@@ -21,7 +21,7 @@ from dircal.io._registry import (
     required_parameters,
 )
 from dircal.io._types import FormatError, Place, check_type
-from dircal.io._version_3 import fit_of_attributes, without_repeated_columns
+from dircal.io._version_3 import fit_of_attributes, without_dropped_content
 from dircal.maps import CalibrationMap
 
 __all__ = ["Reader"]
@@ -112,7 +112,7 @@ class Reader(MapReader):
         if self.version > 3:
             fit = self._fit(found, cls, f"{place}.fit", depth, outer)
         else:
-            attributes = self.read_dict(without_repeated_columns(found), place, depth)
+            attributes = self.read_dict(without_dropped_content(found), place, depth)
             fit = fit_of_attributes(cls, attributes, place)
         check_fit(estimator, fit, f"{place}.fit" if self.version > 3 else place)
         estimator.fit_ = fit

@@ -14,7 +14,7 @@ from dircal.maps import CalibrationMap, mean_of_maps
 from dircal.selection import one_vs_rest_map
 from dircal.shift import prior_shift_map, recalibrated_map
 
-__all__ = ["fit_of_attributes", "without_repeated_columns"]
+__all__ = ["fit_of_attributes", "without_dropped_content"]
 
 # Details that came later, with their values in a file that lacks them.
 _LATER: dict[str, Any] = {
@@ -27,8 +27,14 @@ _MEMBERS = ("calibrator_", "correction_", "fresh_")
 _MISSING = object()
 
 
-def without_repeated_columns(node: Any) -> Any:
-    """Return a node without the columns of a search that repeat its settings, masked arrays."""
+def without_dropped_content(node: Any) -> Any:
+    """Return a node without what is no longer stored.
+
+    These are columns of a search that repeat its settings, and a table of confidences.
+    """
+    table = node.get("table") if isinstance(node, dict) else None
+    if isinstance(table, dict) and table.get("type") == "ConfidenceTable":
+        return {**node, "table": None}
     results = node.get("cv_results_") if isinstance(node, dict) else None
     items = results.get("items") if isinstance(results, dict) else None
     if not isinstance(results, dict) or not isinstance(items, dict):

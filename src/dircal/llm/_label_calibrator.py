@@ -13,13 +13,21 @@ from dircal.calibrators import (
     AbstractScoreMethod,
     Fit,
     FitColumns,
+    Notice,
     fit_arrays,
     fitted_copy,
     with_fit,
 )
+from dircal.exceptions import DircalWarning
 from dircal.explain import Explanation
 from dircal.llm._batch import as_proba, balanced, first_steps, log_evidence
-from dircal.llm._prompts import Prompts, check_prompts, means_of, warn_of_same_texts
+from dircal.llm._prompts import (
+    Prompts,
+    check_prompts,
+    means_of,
+    other_rows,
+    warn_of_same_texts,
+)
 from dircal.maps import CalibrationMap, column_steps
 from dircal.selection import AutoCalibrator
 from dircal.shift import GroupedCalibrator
@@ -77,6 +85,13 @@ class LabelMethod(AbstractScoreMethod):
         proba = as_proba(data.inputs[:, np.argsort(data.column_classes)], self.input_scale)
         choices = {"learned": (False, True), "always": (True,), "none": (False,)}[self.batch]
         prompts = prompts.of_rows(data.picked)
+        notices: tuple[Notice, ...] = ()
+        if rest is not None and self.batch != "none":
+            differ = other_rows(proba, rest, prompts)
+            if differ.any():
+                notices = (self._other_rows_notice(int(differ.sum())),)
+                if self.batch == "learned":
+                    rest, prompts = rest[~differ], prompts.without(differ)
         means = means_of(proba, data.sample_weight, rest, prompts)
         fits = []
         for divided in choices:
@@ -102,8 +117,17 @@ class LabelMethod(AbstractScoreMethod):
             label_map(columns, self.input_scale, by.every, calibrator.map_),
             LabelDetails(by.every, by.groups, by.each),
             (calibrator,),
-            notices=calibrator.fit_.notices,
+            notices=(*calibrator.fit_.notices, *notices),
         )
+
+    def _other_rows_notice(self, n_rows: int) -> Notice:
+        """Return a warning about rows without labels that differ from those with labels."""
+        used = "not used" if self.batch == "learned" else "used all the same"
+        text = (
+            f"{n_rows:,} rows of `unlabelled` differ from the labelled rows in mean probabilities "
+            f"or confidence (p < 0.01): they are {used}. Pass rows of the same prompts and texts."
+        )
+        return text, DircalWarning
 
     def check_fit(self, fit: Fit) -> None:
         """Raise a ValueError unless means are positive."""
@@ -184,7 +208,11 @@ class LabelCalibrator(AbstractCalibrator):
     label, of which there are rows without, is divided by its own means and gets the common map; one
     that was never seen is divided by the means of all.
 
-    When not to use it: with thousands of labelled rows `AutoCalibrator` needs no help; where the
+    Rows with and without labels are compared by their mean probabilities and mean confidence, group
+    by group, if a group has at least 20 labels. If these differ at one percent, `fit` warns, and
+    with ``batch="learned"`` does not use the rows without labels.
+
+    When not to use it: with thousands of labelled rows `AutoCalibrator` needs no help; if the
     rows without labels are of another kind than those to come.
 
     References

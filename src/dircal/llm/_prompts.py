@@ -4,7 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from dircal._core.data.simplex import TINY
+from dircal._core.shift.frequencies import weighted_chi_square_pvalue
 from dircal._typing import ArrayLike, FloatArray, InputScale, IntArray, LabelArray
 from dircal.exceptions import DircalWarning, warn
 from dircal.llm._batch import as_proba
@@ -19,10 +22,15 @@ from dircal.tables import (
     unique_keys,
 )
 
-__all__ = ["Means", "Prompts", "check_prompts", "means_of", "warn_of_same_texts"]
+__all__ = ["Means", "Prompts", "check_prompts", "means_of", "other_rows", "warn_of_same_texts"]
 
 # So many labels in the same order are no chance.
 _MANY_LABELS = 20
+# Rows with and without labels differ if the p-value is below this, over all groups together.
+_OTHER_ROWS_LEVEL = 0.01
+# Fewer labelled rows of a group are not compared: with rare options the test of ten rows rejects
+# too often (`tests/long/test_label_calibrator.py`).
+_MIN_COMPARED_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,13 @@ class Prompts:
         if self.labelled is None or picked is None:
             return self
         return replace(self, labelled=[self.labelled[i] for i in picked.tolist()])
+
+    def without(self, differ: npt.NDArray[np.bool_]) -> Self:
+        """The same without some of the rows that have no label."""
+        if self.of_unlabelled is None:
+            return self
+        kept = np.flatnonzero(~differ).tolist()
+        return replace(self, of_unlabelled=[self.of_unlabelled[i] for i in kept])
 
     def rest_as_proba(self, data: ArrayRows, input_scale: InputScale) -> FloatArray | None:
         """Rows without labels through the door, with columns in the order of the classes."""
@@ -98,6 +113,37 @@ def check_prompts(
     names = "unlabelled", "unlabelled_groups"
     rest, of_rest = split_groups(unlabelled, unlabelled_groups, key_type(labelled), names=names)
     return scores, Prompts(rest, labelled, of_rest)
+
+
+def other_rows(proba: FloatArray, rest: FloatArray, prompts: Prompts) -> npt.NDArray[np.bool_]:
+    """Return which rows without labels (m,) belong to a group whose labelled rows differ.
+
+    Mean probabilities and mean confidence of both are compared, with the p-values of groups
+    adjusted by Bonferroni. A group with too few labels cannot be compared, and does not differ.
+    """
+    names: list[Any] = prompts.labelled or [None] * len(proba)
+    others: list[Any] = prompts.of_unlabelled or [None] * len(rest)
+    both = {*names} & {*others}
+    differ = np.zeros(len(rest), dtype=bool)
+    for group in both:
+        labelled = np.array([name == group for name in names])
+        unlabelled = np.array([name == group for name in others])
+        if labelled.sum() < _MIN_COMPARED_ROWS:
+            continue
+        pvalue = _same_rows_pvalue(proba[labelled], rest[unlabelled])
+        differ |= unlabelled & (pvalue < _OTHER_ROWS_LEVEL / len(both))
+    return differ
+
+
+def _same_rows_pvalue(first: FloatArray, second: FloatArray) -> float:
+    """Return the p-value of the hypothesis that two samples of probabilities are of one kind."""
+    samples = [np.column_stack([each, each.max(axis=1)]) for each in (first, second)]
+    pooled = np.vstack(samples)
+    scale = np.sqrt(np.maximum(pooled.var(axis=0), TINY))
+    difference = (samples[0].mean(axis=0) - samples[1].mean(axis=0)) / scale
+    centred = (pooled - pooled.mean(axis=0)) / scale
+    covariance = centred.T @ centred / len(pooled) * (1.0 / len(first) + 1.0 / len(second))
+    return weighted_chi_square_pvalue(float(difference @ difference), covariance)
 
 
 def warn_of_same_texts(y: ArrayLike, prompts: Prompts) -> None:

@@ -1,5 +1,6 @@
 """What has changed since older rows: of which kind it is, how sure that is, and what to do."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,6 +10,7 @@ import numpy as np
 from dircal._numerals import format_number, format_percent
 from dircal._typing import FloatArray
 from dircal.calibrators import AbstractCalibrator
+from dircal.exceptions import DircalWarning
 from dircal.inference import ArraySplit
 from dircal.metrics import RECORDS, Predictions
 from dircal.report._candidates import Candidate
@@ -190,9 +192,12 @@ def _before(candidate: Candidate, old: ArrayRows) -> tuple[AbstractCalibrator, P
 def _remedies(kind: str, old_map: AbstractCalibrator, rows: OldAndNew) -> Iterator[Compared]:
     """Log-losses of what one could do; learning anew takes long and is tried where it may help."""
     old = rows.old
-    adapted = PriorShift(old_map).adapt(
-        rows.scored.inputs, X_old=old.inputs, y_old=old.classes[old.labels]
-    )
+    with warnings.catch_warnings():
+        # The page names the kind of shift, and `compared` has the log-loss.
+        warnings.simplefilter("ignore", DircalWarning)
+        adapted = PriorShift(old_map).adapt(
+            rows.scored.inputs, X_old=old.inputs, y_old=old.classes[old.labels]
+        )
     proba = adapted.fit_.predict(rows.scored)
     name = "the old map, adapted to new frequencies without labels"
     yield _compared("new", name, rows.fitted.with_probabilities(proba))

@@ -20,7 +20,8 @@ from dircal.calibrators import (
     VectorScaling,
     fitted_copy,
 )
-from dircal.explain import Explanation
+from dircal.explain import Explanation, FittingRows, LazyRecord, start_identity_record
+from dircal.maps import CalibrationMap, LogProbability, LogSoftmax, Normalise
 from dircal.selection._base import check_calibrator, check_same_columns
 from dircal.selection._by_evidence import weigh_maps
 from dircal.selection._judge import CrossFit, Judge, above_zero, without_optimum
@@ -121,7 +122,20 @@ class AutoMethod(AbstractScoreMethod):
             return self._learn_by_folds(rows.in_memory)
         weighed = weigh_maps(rows, self.input_scale)
         details = AutoDetails(weighed.choice, weighed.table, weighed.probability_of_harm)
-        return Fit.of_member(weighed.calibrator, details=details)
+        record = None
+        if isinstance(weighed.calibrator, IdentityCalibrator):
+            # Other maps count their rows themselves.
+            place = weighed.table["calibrator"].index("identity")
+            record = self._identity_record(rows, weighed.table["log_loss"][place])
+        return Fit.of_member(weighed.calibrator, details=details, record=record)
+
+    def _identity_record(self, rows: LabelledRows, loss: float) -> LazyRecord:
+        """Return the record of the identity on these rows."""
+        is_logit = self.input_scale == "logit"
+        steps = (LogSoftmax(),) if is_logit else (Normalise(), LogProbability())
+        scores = self.read(rows, steps)
+        unchanged = CalibrationMap(scores.n_classes, (LogSoftmax(),)).on_block
+        return LazyRecord(start_identity_record(scores, loss), FittingRows.of(scores), unchanged)
 
     def _learn_by_folds(self, data: ArrayRows) -> Fit:
         candidates = self._candidates(len(data.classes))

@@ -1,52 +1,52 @@
-"""What was found out about the class frequencies of unlabelled rows."""
+"""Estimated class frequencies of unlabelled rows, and tests of label shift."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from dircal._core.shift.frequencies import (
-    estimate_frequencies,
-    mixture_pvalue,
-    no_shift_pvalue,
-)
+from dircal._core.shift.cells import ClassCells, add_offsets, estimate_mixture
+from dircal._core.shift.frequencies import estimate_frequencies, no_shift_pvalue
 from dircal._numerals import format_pvalue
-from dircal._typing import ArrayLike, FloatArray, IntArray, LabelArray
+from dircal._typing import ArrayLike, FloatArray, LabelArray
 from dircal.shift._limits import MONITOR_LIMITS
 from dircal.tables import check_distribution, show
 
-__all__ = ["ConfidenceTable", "LabelShift", "check_frequencies", "find_label_shift"]
+__all__ = ["Centring", "LabelShift", "check_frequencies", "find_label_shift"]
 
 
 @dataclass(frozen=True)
-class ConfidenceTable:
-    """How sure the calibrated rows of each class were: counts (k, m) between edges (m - 1,)."""
+class Centring:
+    """Offsets of logits (k,) that make mean probabilities of old rows equal class frequencies.
 
-    edges: FloatArray
-    counts: FloatArray
+    ``pvalue`` is that of the hypothesis that they are equal, None if old rows are not known.
+    """
+
+    offsets: FloatArray
+    pvalue: float | None
 
     @classmethod
-    def of(
-        cls, proba: FloatArray, labels: IntArray, weight: FloatArray | None
-    ) -> "ConfidenceTable":
-        """Of calibrated probabilities (n, k), in bins of equally many rows."""
-        limits = MONITOR_LIMITS.get()
-        confidence, k = proba.max(axis=1), proba.shape[1]
-        edges = np.unique(np.quantile(confidence, np.arange(1, limits.n_bins) / limits.n_bins))
-        places = labels.astype(np.intp) * (len(edges) + 1) + np.searchsorted(edges, confidence)
-        counts = np.bincount(places, weight, k * (len(edges) + 1)).astype(np.float64)
-        return cls(edges, counts.reshape(k, -1))
+    def of(cls, cells: ClassCells | None, n_classes: int) -> Self:
+        """Return the offsets of old rows; zeros if these are not known."""
+        if cells is None:
+            return cls(np.zeros(n_classes), None)
+        return cls(cells.centred_offsets(), cells.centred_pvalue())
 
-    def count(self, proba: FloatArray) -> FloatArray:
-        """Numbers (m,) of other rows in the same bins."""
-        places = np.searchsorted(self.edges, proba.max(axis=1))
-        return np.bincount(places, minlength=len(self.edges) + 1).astype(np.float64)
+    @property
+    def is_needed(self) -> bool:
+        """Whether mean probabilities differ from class frequencies by more than noise."""
+        return self.pvalue is not None and self.pvalue < MONITOR_LIMITS.get().assumption_alpha
+
+    @property
+    def offsets_in_use(self) -> FloatArray:
+        """Offsets of the adapted map: zeros unless they are needed."""
+        return self.offsets if self.is_needed else np.zeros(len(self.offsets))
 
 
 @dataclass(frozen=True)
 class LabelShift:
-    """New class frequencies, how sure they are, and whether label shift explains the rows.
+    """Estimated class frequencies of new rows, with intervals and tests of label shift.
 
     Parameters
     ----------
@@ -60,9 +60,14 @@ class LabelShift:
         Of the hypothesis that frequencies are the old ones.
     assumption_pvalue : float or None
         Of the hypothesis that the new rows are a mixture of the old classes, as label shift has
-        it, by how sure the calibrator is of them. None where old rows are not known.
+        it, in cells of predicted class and confidence. None if old rows are not known.
     concentration : float
         How closely the prior held the frequencies to the old ones, in rows.
+    centring_pvalue : float or None
+        Of the hypothesis that mean probabilities equal class frequencies on the old rows. None if
+        old rows are not known.
+    min_class_rows : float or None
+        Old rows of the rarest class, None if old rows are not known.
     """
 
     n_rows: int
@@ -72,17 +77,48 @@ class LabelShift:
     pvalue: float | None
     assumption_pvalue: float | None
     concentration: float
+    centring_pvalue: float | None = None
+    min_class_rows: float | None = None
 
     @property
     def assumption_fails(self) -> bool:
-        """Whether the rows speak against label shift, at one percent."""
-        return self.assumption_pvalue is not None and self.assumption_pvalue < 0.01
+        """Whether the rows are evidence against label shift, at one percent."""
+        limit = MONITOR_LIMITS.get().assumption_alpha
+        return self.assumption_pvalue is not None and self.assumption_pvalue < limit
+
+    def cautions(self) -> list[str]:
+        """Return the text of warnings about the estimate."""
+        limits = MONITOR_LIMITS.get()
+        if self.n_rows == 0:
+            return []
+        if self.assumption_pvalue is None or self.min_class_rows is None:
+            return [
+                "Intervals, p-values and the adapted map take label shift for granted and the "
+                "calibrator for exact, because no old rows with labels are known. Pass `X_old` and "
+                "`y_old`."
+            ]
+        found = []
+        if self.assumption_fails:
+            found.append(
+                "The new rows are not a mixture of the old classes "
+                f"({format_pvalue(self.assumption_pvalue, name='p')}): more than class frequencies "
+                "has changed, and the adapted probabilities should not be trusted. Label some new "
+                "rows and use `recalibrate`, or keep the calibrator unchanged."
+            )
+        if self.min_class_rows < limits.min_class_rows:
+            found.append(
+                f"The rarest class has {self.min_class_rows:g} old rows: intervals and p-values "
+                f"of the new class frequencies are valid from about {limits.min_class_rows:g} old "
+                "rows of each class. Pass more old rows as `X_old` and `y_old`."
+            )
+        return found
 
     def sentences(self, classes: LabelArray, old: FloatArray, new: FloatArray) -> list[str]:
         """What was found, a sentence a line."""
         limits = MONITOR_LIMITS.get()
         told = []
-        order = np.argsort(-np.abs(new - old), kind="stable")[: limits.max_label_sentences]
+        # Two classes differ by the same, up to rounding.
+        order = np.argsort(-np.abs(new - old).round(9), kind="stable")[: limits.max_label_sentences]
         for j in order.tolist():
             where = ""
             if self.n_rows > 0:
@@ -108,18 +144,34 @@ def find_label_shift(
     proba: FloatArray,
     old: FloatArray,
     n_old: float | None,
-    table: ConfidenceTable | None,
+    cells: ClassCells | None,
+    centring: Centring,
     level: float,
 ) -> tuple[FloatArray, LabelShift]:
-    """Frequencies (k,) of rows with calibrated probabilities (n, k), and what to know of them."""
-    found = estimate_frequencies(proba, old)
-    low, high = found.interval(level)
-    pvalue = no_shift_pvalue(proba, old, np.inf if n_old is None else n_old)
-    misfit = None
-    if table is not None:
-        misfit = mixture_pvalue(table.counts, table.count(proba), found.mean)
-    shift = LabelShift(len(proba), level, low, high, pvalue, misfit, found.concentration)
-    return found.mean, shift
+    """Return frequencies (k,) of rows with calibrated probabilities (n, k), and tests."""
+    if cells is None:
+        found = estimate_frequencies(proba, old)
+        low, high = found.interval(level)
+        pvalue = no_shift_pvalue(proba, old, np.inf if n_old is None else n_old)
+        shift = LabelShift(len(proba), level, low, high, pvalue, None, found.concentration)
+        return found.mean, shift
+    found = estimate_frequencies(add_offsets(proba, centring.offsets), old)
+    mixture = estimate_mixture(cells, proba, old * np.exp(-centring.offsets), found.mean)
+    low, high = mixture.interval(level)
+    # The likelihood takes the map for exact; the interval does not.
+    mean = np.maximum(found.mean.clip(low, high), found.mean.min())
+    shift = LabelShift(
+        len(proba),
+        level,
+        low,
+        high,
+        mixture.pvalue,
+        mixture.misfit_pvalue,
+        found.concentration,
+        centring.pvalue,
+        float(cells.class_weights.min()),
+    )
+    return mean / mean.sum(), shift
 
 
 def check_frequencies(

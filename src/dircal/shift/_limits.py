@@ -28,8 +28,11 @@ class MonitorLimits:
     min_p_value_inverse: int = 1_000_000
     # Groups with fewer rows have no separate map: it would be a guess.
     min_group_rows: int = 30
-    # Deciles of the largest probability.
-    n_bins: int = 10
+    # A smaller p-value of an assumption of label shift causes a warning.
+    assumption_alpha: float = 0.01
+    # Old rows of the rarest class from which intervals of class frequencies are valid
+    # (`tests/long/test_prior_shift.py`).
+    min_class_rows: float = 20.0
     # A smaller p-value is reported as a finding.
     alpha: float = 0.05
     # Classes in sentences, at most.

@@ -8,8 +8,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from dircal._core.shift.cells import ClassCells, count_cells, smoothed_frequencies
+from dircal._numerals import format_pvalue
 from dircal._typing import ArrayLike, FloatArray
-from dircal.calibrators import AbstractCalibrator, Fit, fitted_copy
+from dircal.calibrators import AbstractCalibrator, Fit, Notice, fitted_copy
+from dircal.exceptions import DircalWarning, warn
 from dircal.explain import Explanation, FitRecord
 from dircal.maps import CalibrationMap, Diagonal
 from dircal.shift._base import (
@@ -20,7 +23,7 @@ from dircal.shift._base import (
     sentences_alone,
 )
 from dircal.shift._label_shift import (
-    ConfidenceTable,
+    Centring,
     LabelShift,
     check_frequencies,
     find_label_shift,
@@ -38,7 +41,7 @@ class PriorShiftDetails:
     priors: FloatArray
     shift: LabelShift | None
     n_old: float | None
-    table: ConfidenceTable | None
+    table: ClassCells | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +71,10 @@ class PriorShiftMethod(AbstractAdaptedMethod):
         observed, n_old, table = _label_statistics(fitted, data)
         old = given.get("old_priors", observed)
         details = PriorShiftDetails(old, given.get("priors", old), None, n_old, table)
-        return _fit_around(fitted, details)
+        # Probabilities stay those of the calibrator unless frequencies are given.
+        is_moved = "priors" in given and "old_priors" not in given
+        centring = Centring.of(table if is_moved else None, len(old))
+        return _fit_around(fitted, details, centring)
 
     def check_fit(self, fit: Fit) -> None:
         """Raise a ValueError unless frequencies sum to one."""
@@ -112,9 +118,10 @@ class PriorShift(AbstractAdapted):
     priors_ : array of shape (n_classes,)
         New frequencies. After `fit` without ``priors`` they are the old ones.
     shift_ : LabelShift or None
-        What the rows say of the new frequencies: intervals (``low``, ``high``); ``pvalue``, of the
-        hypothesis that nothing has shifted; ``assumption_pvalue``, of the hypothesis that the
-        frequencies are all that has, where old rows are known. None without `adapt`.
+        Intervals for the new frequencies (``low``, ``high``); ``pvalue``, of the hypothesis that
+        the frequencies are the old ones; ``assumption_pvalue``, of the hypothesis that nothing but
+        the frequencies has changed; ``centring_pvalue``, of the hypothesis that mean probabilities
+        equal class frequencies on the old rows. None without new rows in `adapt`.
     classes_ : array of shape (n_classes,)
         Labels, sorted.
     column_classes_ : array of shape (n_classes,)
@@ -141,12 +148,24 @@ class PriorShift(AbstractAdapted):
     (Saerens et al., 2002). Calibrate first: what EM finds is only as good as the probabilities, and
     a calibrator with intercepts is needed at least (Alexandari et al., 2020).
 
-    ``pvalue`` compares the mean probability in the new rows with the old frequencies.
-    ``assumption_pvalue`` compares how sure the calibrator is of the new rows with the mixture of
-    the old classes that fits best; harder rows, or rows of a class that was never seen, show there.
+    A map without intercepts has mean probabilities that differ from the class frequencies of the
+    old rows. They are moved to them before frequencies are estimated, and in the adapted map if the
+    difference is significant at one percent, with a warning.
 
-    When not to use it: where the classes themselves look different now. Frequencies then absorb
-    what they cannot explain; look at ``assumption_pvalue``, and get labels for `recalibrate`.
+    Intervals and p-values contain the uncertainty of the fit. Old rows are counted by true class
+    and by cell of predicted class and confidence, and :math:`\rho` solves
+
+    .. math:: F n = F Q \rho,
+
+    with n the shares of the cells among new rows, Q those among old rows of each class, and F the
+    mean adapted probabilities in each cell. That is consistent for any map, and its variance is the
+    sum of the variances of n and of each column of Q. ``pvalue`` compares mean probabilities of old
+    and new rows, and ``assumption_pvalue`` compares n with :math:`Q \rho`. `adapt` warns if the
+    latter is below one percent. A fit counts its rows when `adapt` or a file first needs the
+    counts. Above 100 classes there are none, and intervals take the map for exact.
+
+    When not to use it: if the classes themselves look different now. Frequencies then absorb
+    what they cannot explain. Get labels for `recalibrate`.
 
     References
     ----------
@@ -206,15 +225,22 @@ class PriorShift(AbstractAdapted):
         X_new : array or data frame of shape (n_samples, n_classes), optional
             Scores of new rows, without labels; not needed where ``priors`` are given.
         X_old : array or data frame of shape (n_old, n_classes), optional
-            Scores of rows from before the shift. With them, and their labels, it is checked
-            whether the frequencies are all that has changed. Rows of `fit` need not be passed.
+            Scores of rows from before the shift. None stands for the rows of the fit, if the
+            calibrator has counted them.
         y_old : array of shape (n_old,), optional
-            Their labels, which also tell the old frequencies.
+            Labels of the old rows, which also determine the old frequencies.
 
         Returns
         -------
         adapted : PriorShift
             A calibrator like any other, for rows like `X_new`.
+
+        Warns
+        -----
+        DircalWarning
+            If the new rows are not a mixture of the old classes, if mean probabilities of the old
+            rows differ from class frequencies, if a class has fewer than 20 old rows, or if no old
+            rows are known.
         """
         self.method()
         base = self.calibrator_ if "fit_" in vars(self) else self.calibrator
@@ -233,10 +259,12 @@ class PriorShift(AbstractAdapted):
                 "...}, or `X_old` and `y_old`."
             )
         new, shift = old, None
+        # Given old frequencies state what probabilities go with.
+        centring = Centring.of(table if self.old_priors is None else None, len(old))
         if X_new is not None:
             inputs, columns = base.fit_.check_scores(X_new)
             proba = base.fit_.map_of(columns)(inputs)
-            new, shift = find_label_shift(proba, old, n_old, table, self.level)
+            new, shift = find_label_shift(proba, old, n_old, table, centring, self.level)
         elif self.priors is None:
             raise ValueError(
                 "`X_new` is None, and so is `priors`: new frequencies are neither given nor to be "
@@ -244,12 +272,17 @@ class PriorShift(AbstractAdapted):
             )
         if self.priors is not None:
             new = adapted.priors = check_frequencies("priors", self.priors, base.classes_)
-        adapted.fit_ = _fit_around(base, PriorShiftDetails(old, new, shift, n_old, table))
+        details = PriorShiftDetails(old, new, shift, n_old, table)
+        adapted.fit_ = _fit_around(base, details, centring)
+        for text in () if shift is None else shift.cautions():
+            warn(text, DircalWarning)
+        for text, category in _centring_notices(centring):
+            warn(text, category)
         return adapted
 
     def _old_statistics(
         self, base: AbstractCalibrator, X_old: ArrayLike | None, y_old: ArrayLike | None
-    ) -> tuple[FloatArray | None, float | None, ConfidenceTable | None]:
+    ) -> tuple[FloatArray | None, float | None, ClassCells | None]:
         """Return what is known of the rows from before, given or remembered."""
         if (X_old is None) != (y_old is None):
             which = ("X_old", "y_old") if X_old is None else ("y_old", "X_old")
@@ -272,7 +305,9 @@ class PriorShift(AbstractAdapted):
             known = self.fit_.details
             return known.old_priors, known.n_old, known.table
         record = _record_of(base)
-        return (None, None, None) if record is None else (record.observed, record.n_rows, None)
+        if record is None:
+            return None, None, None
+        return record.observed, record.n_rows, record.cells
 
     def explain(self, X: ArrayLike | None = None) -> Explanation:
         """What has happened to the frequencies, in sentences.
@@ -301,10 +336,25 @@ class PriorShift(AbstractAdapted):
         return sentences_alone(type(self).__name__, told)
 
 
-def _fit_around(base: AbstractCalibrator, details: PriorShiftDetails) -> Fit:
+def _fit_around(base: AbstractCalibrator, details: PriorShiftDetails, centring: Centring) -> Fit:
     """Return the fit of a calibrator inside, with other frequencies."""
-    chain_ = prior_shift_map(base.map_, details.old_priors, details.priors)
-    return replace(Fit.of_member(base, details=details), map=chain_)
+    # Probabilities that are off on average go with other frequencies than those of the labels.
+    old = details.old_priors * np.exp(-centring.offsets_in_use)
+    moved = prior_shift_map(base.map_, old, details.priors)
+    fit = Fit.of_member(base, details=details)
+    return replace(fit, map=moved, notices=(*fit.notices, *_centring_notices(centring)))
+
+
+def _centring_notices(centring: Centring) -> tuple[Notice, ...]:
+    """Return a warning if mean probabilities were moved to class frequencies."""
+    if centring.pvalue is None or not centring.is_needed:
+        return ()
+    text = (
+        "Mean probabilities of the old rows differ from their class frequencies "
+        f"({format_pvalue(centring.pvalue, name='p')}): they were moved to them first. Use a "
+        "calibrator with an intercept for each class, such as AutoCalibrator or VectorScaling."
+    )
+    return ((text, DircalWarning),)
 
 
 def prior_shift_map(chain_: CalibrationMap, old: FloatArray, new: FloatArray) -> CalibrationMap:
@@ -317,18 +367,15 @@ def prior_shift_map(chain_: CalibrationMap, old: FloatArray, new: FloatArray) ->
 
 def _label_statistics(
     fitted: AbstractCalibrator, data: ArrayRows
-) -> tuple[FloatArray, float, ConfidenceTable]:
-    """Frequencies of the labels, how many there are, and how sure the calibrator is of them."""
+) -> tuple[FloatArray, float, ClassCells | None]:
+    """Return the frequencies of the labels, their number, and their rows by class and cell."""
     data = data.with_hard_rows()
     k, weight = len(data.classes), data.sample_weight
     counts = np.bincount(data.labels, weight, k).astype(np.float64)
-    # A class that is absent may yet come: half a row, by Jeffreys' prior.
-    smoothed = counts + 0.5 * (counts == 0.0)
     kept = np.flatnonzero(np.ones(len(data.labels)) if weight is None else weight)
     used = data.take(kept)
-    proba = fitted.fit_.predict(used)
-    table = ConfidenceTable.of(proba, used.labels, used.sample_weight)
-    return smoothed / smoothed.sum(), float(counts.sum()), table
+    table = count_cells(fitted.fit_.predict(used), used.labels, used.sample_weight)
+    return smoothed_frequencies(counts), float(counts.sum()), table
 
 
 def _record_of(fitted: Any) -> FitRecord | None:
@@ -336,7 +383,10 @@ def _record_of(fitted: Any) -> FitRecord | None:
     while fitted is not None:
         record = fitted.fit_.record
         if record is not None:
-            known: FitRecord = record.known
+            known: FitRecord = record.complete()
+            if known.cells is not None:
+                # A class that is absent may yet come.
+                return replace(known, observed=known.cells.frequencies)
             return known if (known.observed > 0.0).all() else None
         fitted = getattr(fitted, "calibrator_", None)
     return None

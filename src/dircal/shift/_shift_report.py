@@ -1,5 +1,6 @@
 """What has changed between two sets of labelled rows, ranked, tested and named."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -49,7 +50,9 @@ class ShiftReport:
         Of the hypotheses behind ``kind``: "confidence", that the calibrator is as sure of new rows
         as of old ones; "frequencies", that classes are as frequent; "calibration", that it is
         calibrated on the new rows; "calibration_after_label_shift", that it is with the new
-        frequencies; "calibration_before", that it was on the old rows.
+        frequencies; "calibration_before", that it was on the old rows; "change", that predicted
+        less observed is the same in old and new rows, adjusted; "change_after_label_shift", that
+        it is with the new frequencies.
     n_old, n_new : int
         Numbers of rows.
     level : float
@@ -134,12 +137,14 @@ def shift_report(
     rows; p-values are adjusted by Holm, so that the probability of any false finding is at most
     the level.
 
-    The kind of shift is told by tests. If `score_test` finds the calibrator calibrated on the new
-    rows, it is covariate shift where its confidence or the frequencies differ, or none. If it does
-    only once the frequencies are corrected, it is label shift; if not then, concept shift. Tests
-    that speak against no shift are made at a third of the level. A calibrator that was not
-    calibrated on the old rows either, as a temperature may not be, has shifted only where some
-    difference between what is said and what happens is another than before.
+    Tests determine the kind of shift. The calibrator is off on the new rows if `score_test` rejects
+    it there and a difference of predicted and observed (sharpness, a class or a pair) is another
+    one than on the old rows, by its adjusted p-value. A rejection alone is not a change: a
+    calibrator that was fitted on a few hundred rows is a little off on old and new rows alike, and
+    is rejected on either by chance. If it is not off, the shift is covariate if confidence or
+    frequencies differ, or none. If it is off, the shift is label shift if frequencies differ and
+    the calibrator is no longer off by either test after they are corrected, and else concept shift.
+    Tests of confidence, frequencies and calibration are made at a quarter of the level.
 
     When not to use it: for streams, which are watched by `CalibrationMonitor`; a report that is
     made every night finds something sooner or later.
@@ -194,8 +199,10 @@ def compare_rows(
         "calibration_after_label_shift": calibration(new.labels, moved),
         "calibration_before": calibration(old.labels, old.proba),
     }
-    moves = [one.adjusted for one in findings if one.aspect != "frequency"]
-    kind = _kind(pvalues, min(moves), level)
+    corrected = find_changes(old, LabelledProba(moved, new.labels), classes)
+    pvalues["change"] = _most_significant_change(findings)
+    pvalues["change_after_label_shift"] = _most_significant_change(corrected)
+    kind = _kind(pvalues, level)
     return ShiftReport(kind, tuple(findings), pvalues, len(old.labels), len(new.labels), level)
 
 
@@ -214,14 +221,21 @@ def _rows_of(fitted: AbstractCalibrator, X: ArrayLike, y: ArrayLike) -> Labelled
     return LabelledProba(fitted.fit_.predict(data), data.labels.astype(np.intp))
 
 
-def _kind(pvalues: dict[str, float], surest_move: float, level: float) -> Kind:
-    """By four tests, and the surest difference between what is said and what happens."""
-    # Three tests speak against "none", and share the level (Bonferroni).
-    part = level / 3.0
-    # What was wrong before, and is no more so than it was, is no shift.
-    as_before = pvalues["calibration_before"] < part and surest_move >= level
-    if pvalues["calibration"] >= part or as_before:
+def _most_significant_change(findings: Sequence[Finding]) -> float:
+    """Return the smallest adjusted p-value of the findings about predicted less observed."""
+    return min(one.adjusted for one in findings if one.aspect != "frequency")
+
+
+def _kind(pvalues: dict[str, float], level: float) -> Kind:
+    """Return the kind of shift that the tests indicate."""
+    # Three kinds of shift, and two tests of one of them, share the level (Bonferroni).
+    part = level / 4.0
+
+    def is_off(suffix: str = "") -> bool:
+        return pvalues[f"calibration{suffix}"] < part and pvalues[f"change{suffix}"] < level
+
+    if not is_off():
         differ = min(pvalues["confidence"], pvalues["frequencies"]) < part
         return "covariate" if differ else "none"
-    explained = pvalues["calibration_after_label_shift"] >= part
-    return "label" if explained and pvalues["frequencies"] < part else "concept"
+    explained = pvalues["frequencies"] < part and not is_off("_after_label_shift")
+    return "label" if explained else "concept"

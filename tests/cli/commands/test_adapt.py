@@ -1,6 +1,7 @@
 """``dircal adapt``."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,10 +75,10 @@ def test_bad_input(run, shifted, arguments, message):
 
 def test_frequencies_are_given_and_old_rows_are_compared(run, shifted):
     call = ("adapt", "map.json", "new.csv", "--priors", "ant=0.1,bee=0.1,cow=0.8", "--json")
-    assert json.loads(run(*call, "-o", "a.json").stdout)["assumption_pvalue"] is None
+    of_fit = json.loads(run(*call, "-o", "a.json").stdout)["assumption_pvalue"]
     document = json.loads(run(*call, "--old", "old.csv", "--label", "y", "-o", "b.json").stdout)
     assert document["priors"] == [0.1, 0.1, 0.8]
-    assert 0.0 <= document["assumption_pvalue"] <= 1.0
+    assert document["assumption_pvalue"] == pytest.approx(of_fit)
 
 
 def test_old_rows_tell_whether_more_has_changed(run, shifted, write_csv):
@@ -92,6 +93,11 @@ def test_old_rows_tell_whether_more_has_changed(run, shifted, write_csv):
     document = json.loads(run(*call, "-o", "adapted.json", "--json").stdout)
     assert document["assumption_pvalue"] < 0.01
     assert "they should not be trusted" in document["sentences"][-1]
+    # Without --force nothing is written, with the rows of the fit as well as with those of --old.
+    for arguments in (call[:3], call[:-1]):
+        result = run(*arguments, "-o", "other.json", "--json", code=1)
+        assert json.loads(result.stdout)["output"] is None
+        assert not Path("other.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from dircal._typing import FloatArray
 __all__ = [
     "ClassFrequencies",
     "estimate_frequencies",
-    "mixture_pvalue",
     "no_shift_pvalue",
+    "weighted_chi_square_pvalue",
 ]
 
 
@@ -118,40 +118,10 @@ def no_shift_pvalue(proba: FloatArray, old: FloatArray, n_old: float) -> float:
     difference = (proba.mean(axis=0) - old) / np.sqrt(old)
     scaled = (proba - proba.mean(axis=0)) / np.sqrt(old)
     factor = (1.0 / len(proba) + 1.0 / n_old) / max(len(proba) - 1, 1)
-    return _weighted_chi_square_pvalue(float(difference @ difference), factor * scaled.T @ scaled)
+    return weighted_chi_square_pvalue(float(difference @ difference), factor * scaled.T @ scaled)
 
 
-def mixture_pvalue(
-    old_counts: FloatArray, new_counts: FloatArray, frequencies: FloatArray
-) -> float:
-    """Of the hypothesis that new rows are a mixture of the old classes, as label shift has it.
-
-    ``old_counts`` (k, m) are numbers of rows of each class in m bins, ``new_counts`` (m,) of rows
-    whose class is unknown, and ``frequencies`` (k,) were estimated for these. That they were
-    estimated from the same rows makes the test a little timid.
-    """
-    limits = SHIFT_LIMITS.get()
-    n_old = old_counts.sum(axis=1)
-    # Bins that a class was never seen in are not impossible for it.
-    smoothed = old_counts + limits.unseen_count * old_counts.sum(axis=0) / old_counts.sum()
-    within = smoothed / smoothed.sum(axis=1, keepdims=True)
-    expected = frequencies @ within
-    n_new = float(new_counts.sum())
-    covariance = _multinomial(expected) / n_new
-    for share, frequency, n in zip(within, frequencies, n_old, strict=True):
-        covariance += frequency**2 * _multinomial(share) / (n + limits.unseen_count)
-    scale = np.sqrt(np.maximum(expected, 1.0 / n_new))
-    difference = (new_counts / n_new - expected) / scale
-    scaled = covariance / np.outer(scale, scale)
-    return _weighted_chi_square_pvalue(float(difference @ difference), scaled)
-
-
-def _multinomial(share: FloatArray) -> FloatArray:
-    covariance: FloatArray = np.diag(share) - np.outer(share, share)
-    return covariance
-
-
-def _weighted_chi_square_pvalue(statistic: float, covariance: FloatArray) -> float:
+def weighted_chi_square_pvalue(statistic: float, covariance: FloatArray) -> float:
     """That the square of a normal vector is as large, by a chi-square with the same moments."""
     limits = SHIFT_LIMITS.get()
     mean = float(np.trace(covariance))

@@ -45,6 +45,19 @@ class ShiftLimits:
     min_variance: float = 1e-20
     # Classes that the old rows lack count as seen half a time (Jeffreys' prior).
     unseen_count: float = 0.5
+    # Edges of cells: log-odds of the class with the largest ratio of probability and frequency.
+    # Cost and a little power only: the intervals are valid for any edges.
+    cell_log_odds: tuple[float, ...] = (-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)
+    # Numbers of rows by class and cell; beyond this, cells have fewer edges. About 40 kB in a file.
+    max_cell_entries: int = 2_000
+    # With more classes old rows are not counted: the table would be larger than the map.
+    max_cell_classes: int = 100
+    # Offsets of logits have converged if none changes by more.
+    offset_tol: float = 1e-9
+    # Groups of cells in the test of the mixture, about; more of them spread its power.
+    max_cell_groups: float = 15.0
+    # Old rows in such a group, at least, as for other chi-square tests.
+    min_group_weight: float = 10.0
     # With more classes, matrices are diagonal.
     max_effect_classes: int = 8
     # The expectation of a precision counts like one parameter.

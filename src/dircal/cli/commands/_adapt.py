@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dircal.cli._errors import GATE_FAILED
 from dircal.cli._options import FILE, common_options, output_options
 from dircal.cli._output import check_outputs, name_of_output, output_file, print_answer
 
@@ -29,8 +30,8 @@ __all__ = ["command"]
 @click.option(
     "--old",
     type=FILE,
-    help="A file of old rows with their labels: it is then checked whether the frequencies are all "
-    "that has changed.",
+    help="A file of old rows with their labels, for the test whether more than the frequencies has "
+    "changed. Default: the rows of the fit.",
 )
 @click.option("--label", metavar="NAME", help="Column of --old with the true labels.")
 @output_options("Where to write the adapted map, as JSON.")
@@ -50,9 +51,9 @@ def command(
     """Adapt a fitted map to rows with other class frequencies.
 
     MAP is what `dircal fit` has written. PREDICTIONS are new rows without labels, in which the new
-    frequencies are found; or they are given by --priors. With --old, rows from before and their
-    labels, it also tells whether more than the frequencies has changed. The adapted map is one like
-    any other.
+    frequencies are found; or they are given by --priors. It is tested whether more than the
+    frequencies has changed, on the rows of the fit or on those of --old. If more has changed, no
+    map is written and the exit code is 1, unless --force is given.
     """
     import dircal
     from dircal.cli._source import PredictionsFile
@@ -88,6 +89,11 @@ def command(
         )
         y_old = as_classes(table.labels, calibrator.classes_, where, "Drop its rows.")
     adapted = shift.adapt(scores, X_old=X_old, y_old=y_old)
+    found = adapted.shift_
+    if found is not None and found.assumption_fails and not force:
+        unwritten = "Not written. Use --force to write the adapted map anyway."
+        print_answer(as_json, _document(adapted, None), *_sentences(adapted), unwritten)
+        raise click.exceptions.Exit(GATE_FAILED)
     with output_file(output, force=force) as temporary:
         dircal.save(adapted, temporary)
     lines = [*_sentences(adapted), f"Written to {name_of_output(output)}."]
@@ -123,7 +129,7 @@ def _sentences(adapted: Any) -> list[str]:
     return sentences
 
 
-def _document(adapted: Any, output: Path) -> dict[str, Any]:
+def _document(adapted: Any, output: Path | None) -> dict[str, Any]:
     shift = adapted.shift_
     return {
         "output": output,
