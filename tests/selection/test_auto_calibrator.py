@@ -362,3 +362,19 @@ def test_it_is_said_that_folds_go_by_row_number(kind):
     words = " ".join(kind.__doc__.split())
     assert "Folds are dealt by row number" in words
     assert "rows in another order" in words
+
+
+def test_zeros_with_a_rare_class_do_not_flatten_the_map():
+    # 25 votes for each row; about 5 % of the rows are positive.
+    rng = np.random.default_rng(1)
+    truth = rng.beta(0.3, 5.0, size=20_400)
+    votes = rng.binomial(25, truth) / 25
+    q, y = np.column_stack([1.0 - votes, votes]), (rng.random(20_400) < truth).astype(int)
+    auto = AutoCalibrator().fit(q[:400], y[:400])
+    temperature = TemperatureScaling().fit(q[:400], y[:400])
+    assert (votes[:400] == 0.0).sum() > 100
+    after = auto.predict_proba([[0.96, 0.04], [0.76, 0.24], [0.4, 0.6]])[:, 1]
+    assert after[1] > 2.0 * after[0]
+    assert after[2] > 2.0 * after[1]
+    ours, theirs = (log_loss(y[400:], each.predict_proba(q[400:])) for each in (auto, temperature))
+    assert ours < 1.02 * theirs

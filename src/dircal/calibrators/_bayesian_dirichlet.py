@@ -251,8 +251,10 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
     within a row. Where that makes t lower than :math:`t^*`, the centre of V is
     :math:`t / t^* \cdot I` in place of I: the map at the centre is the best temperature again.
 
-    A clip that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
-    the best; beyond 25 classes it is that of `TemperatureScaling`.
+    A learned clip is the one with the largest evidence of the linear map and its temperature.
+    Exact zeros cost one imagined row in which a wrong class has probability one; without them the
+    smallest clip is kept unless another one leads by 3 nats. Beyond 25 classes the clip is that of
+    `TemperatureScaling`.
 
     When not to use it: where the result has to be a Dirichlet map: ``curves="none"`` is nearly one
     (`linear_parameters` leaves the mixture out); where the order of the classes in a prediction
