@@ -160,7 +160,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         The vector b.
     curve_coef_ : array of shape (n_classes, 10)
         The coefficients c of the curves of each class; zeros where there are none.
-    temperature_ : float
+    mixture_temperature_ : float
         The temperature t of the mixture: the most probable one, or a lower one where rows are
         nearly uniform or point away from the labels, see the Notes.
     uniform_weight_ : float
@@ -314,7 +314,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         self.tol = tol
 
     @property
-    def temperature_(self) -> float:
+    def mixture_temperature_(self) -> float:
         """The temperature t of the mixture."""
         return 1.0 / float(self.fit_.step(UniformMixture).slope)
 
@@ -336,8 +336,8 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         Returns
         -------
         parameters : LinearParameters
-            W is ``coef_`` divided by ``temperature_`` and b is ``intercept_``. It is close to the
-            map where probabilities are well above ``uniform_weight_``.
+            W is ``coef_`` divided by ``mixture_temperature_`` and b is ``intercept_``. It is close
+            to the map where probabilities are well above ``uniform_weight_``.
         """
         check_is_fitted(self)
         if self.map_.find(WithCurves) is not None:
@@ -352,7 +352,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
                 "probabilities that are normalised again, which is no linear map of ln q; got "
                 "prior='fixed'. Fit with prior='learned', or take `coef_` and `intercept_`."
             )
-        return LinearParameters(self.coef_ / self.temperature_, self.intercept_)
+        return LinearParameters(self.coef_ / self.mixture_temperature_, self.intercept_)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Credible intervals of the calibrated probabilities.

@@ -11,7 +11,12 @@ from dircal.explain._record import (
     explain_rows,
     start_record,
 )
-from dircal.explain._sentences import ClassEffect, PairEffect, TemperatureComparison
+from dircal.explain._sentences import (
+    ClassEffect,
+    PairEffect,
+    TemperatureComparison,
+    verdict,
+)
 
 __all__ = [
     "ClassEffect",
@@ -26,4 +31,5 @@ __all__ = [
     "explain_nothing",
     "explain_rows",
     "start_record",
+    "verdict",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "about_temperature",
     "caution",
     "short_label",
+    "verdict",
 ]
 
 
@@ -87,11 +88,17 @@ class TemperatureComparison:
         return float(chi2.sf(max(self.likelihood_ratio, 0.0), self.additional_parameters))
 
 
-def about_confidence(temperature: float) -> str:
+def verdict(temperature: float) -> str:
+    """What the best single temperature means for the scores, in one or two words."""
     if abs(temperature - 1.0) < EXPLAIN_LIMITS.get().max_right_log_temperature:
-        return f"The confidence is about right: the best single temperature is {temperature:.2f}."
-    word = "overconfident" if temperature > 1.0 else "underconfident"
-    return f"The scores are {word}: the best single temperature is {temperature:.2f}."
+        return "about right"
+    return "overconfident" if temperature > 1.0 else "underconfident"
+
+
+def about_confidence(temperature: float) -> str:
+    word = verdict(temperature)
+    subject = "The confidence is" if word == "about right" else "The scores are"
+    return f"{subject} {word}: the best single temperature is {temperature:.2f}."
 
 
 def about_classes(classes: tuple[ClassEffect, ...]) -> list[str]:
