@@ -54,7 +54,7 @@ def of_prior(fitted):
 
 def whole_scores(fitted, q):
     """The scores s of the Notes."""
-    t, u, k = fitted.temperature_, fitted.uniform_weight_, q.shape[1]
+    t, u, k = fitted.mixture_temperature_, fitted.uniform_weight_, q.shape[1]
     z = (q ** (1 / t)).sum(axis=1, keepdims=True)
     return np.log((1 - u) * q ** (1 / t) / z + u / k) + np.log(z)
 
@@ -235,8 +235,8 @@ def test_rows_that_are_nearly_uniform_have_a_lower_temperature(make_problem):
         BayesianDirichletCalibrator(prior=prior, clip=SINGLE_ZERO).fit(problem.proba, problem.y)
         for prior in ("learned", "fixed")
     )
-    assert_allclose(learned.temperature_, spread, rtol=1e-9)
-    assert_allclose(fixed.temperature_, best, rtol=1e-6)
+    assert_allclose(learned.mixture_temperature_, spread, rtol=1e-9)
+    assert_allclose(fixed.mixture_temperature_, best, rtol=1e-6)
     assert learned.explain().comparison.temperature == pytest.approx(best, rel=1e-6)
 
 

@@ -7,7 +7,14 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-from dircal import AutoCalibrator, PlattCalibrator, TemperatureScaling
+from dircal import (
+    AutoCalibrator,
+    BayesianDirichletCalibrator,
+    PlattCalibrator,
+    TemperatureScaling,
+    VectorScaling,
+)
+from dircal.llm import LabelCalibrator
 
 
 def card_of(calibrator):
@@ -50,6 +57,19 @@ def test_the_choice_and_the_strengths_are_told(make_problem):
     assert "  probability of harm: " in str(auto)
     scaling = TemperatureScaling().fit(problem.proba, problem.y)
     assert f"  temperature: {scaling.temperature_:.4g}: the scores were " in str(scaling)
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [BayesianDirichletCalibrator(), AutoCalibrator(), VectorScaling(), LabelCalibrator()],
+    ids=repr,
+)
+def test_the_temperature_shown_is_the_one_of_explain(calibrator, make_problem):
+    """Rows are nearly uniform, so that the temperature of the mixture is lower than the best."""
+    problem = make_problem(0, n=2000, k=3, scale=0.4)
+    fitted = calibrator.fit(problem.proba, problem.y)
+    temperature = fitted.explain().comparison.temperature
+    assert f"  temperature: {temperature:.4g}: the scores were overconfident" in str(fitted)
 
 
 def test_hostile_labels_are_text(make_problem):

@@ -160,7 +160,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         The vector b.
     curve_coef_ : array of shape (n_classes, 10)
         The coefficients c of the curves of each class; zeros where there are none.
-    temperature_ : float
+    mixture_temperature_ : float
         The temperature t of the mixture: the most probable one, or a lower one where rows are
         nearly uniform or point away from the labels, see the Notes.
     uniform_weight_ : float
@@ -251,8 +251,10 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
     within a row. Where that makes t lower than :math:`t^*`, the centre of V is
     :math:`t / t^* \cdot I` in place of I: the map at the centre is the best temperature again.
 
-    A clip that is learned is the smallest for which the evidence is not clearly, by 3 nats, below
-    the best; beyond 25 classes it is that of `TemperatureScaling`.
+    A learned clip is the one with the largest evidence of the linear map and its temperature.
+    Exact zeros cost one imagined row in which a wrong class has probability one; without them the
+    smallest clip is kept unless another one leads by 3 nats. Beyond 25 classes the clip is that of
+    `TemperatureScaling`.
 
     When not to use it: where the result has to be a Dirichlet map: ``curves="none"`` is nearly one
     (`linear_parameters` leaves the mixture out); where the order of the classes in a prediction
@@ -312,7 +314,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         self.tol = tol
 
     @property
-    def temperature_(self) -> float:
+    def mixture_temperature_(self) -> float:
         """The temperature t of the mixture."""
         return 1.0 / float(self.fit_.step(UniformMixture).slope)
 
@@ -334,8 +336,8 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         Returns
         -------
         parameters : LinearParameters
-            W is ``coef_`` divided by ``temperature_`` and b is ``intercept_``. It is close to the
-            map where probabilities are well above ``uniform_weight_``.
+            W is ``coef_`` divided by ``mixture_temperature_`` and b is ``intercept_``. It is close
+            to the map where probabilities are well above ``uniform_weight_``.
         """
         check_is_fitted(self)
         if self.map_.find(WithCurves) is not None:
@@ -350,7 +352,7 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
                 "probabilities that are normalised again, which is no linear map of ln q; got "
                 "prior='fixed'. Fit with prior='learned', or take `coef_` and `intercept_`."
             )
-        return LinearParameters(self.coef_ / self.temperature_, self.intercept_)
+        return LinearParameters(self.coef_ / self.mixture_temperature_, self.intercept_)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Credible intervals of the calibrated probabilities.

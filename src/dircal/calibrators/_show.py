@@ -8,6 +8,7 @@ import numpy as np
 from dircal._core.data.losses import LOSS_CLIP
 from dircal._html import card, facts, map_picture
 from dircal._typing import FloatArray
+from dircal.explain import verdict
 
 if TYPE_CHECKING:
     from dircal.calibrators._base import AbstractCalibrator
@@ -54,15 +55,27 @@ def _facts(calibrator: "AbstractCalibrator") -> list[tuple[str, str]]:
     inner = _ask(calibrator, "calibrator_") or calibrator
     if inner is not calibrator:
         found.append(("predicts with", type(inner).__name__))
-    temperature = _ask(inner, "temperature_")
+    temperature = _best_temperature(calibrator)
     if temperature is not None:
-        too = "too sure" if temperature > 1 else "not sure enough"
-        found.append(("temperature", f"{temperature:.4g}: the scores were {too}"))
+        found.append(("temperature", f"{temperature:.4g}: the scores were {verdict(temperature)}"))
     strengths = _ask(inner, "strengths_") or _ask(inner, "precisions_")
     if strengths:
         found.append(("strengths", _listed(strengths)))
     found.append(("map", " > ".join(type(step).__name__ for step in calibrator.map_.steps)))
     return found
+
+
+def _best_temperature(calibrator: "AbstractCalibrator") -> float | None:
+    """Temperature of largest likelihood on the calibration rows, as `explain` reports it.
+
+    None where the fit has no record, or holds several maps.
+    """
+    fit = calibrator.fit_
+    while fit.record is None and len(fit.members) == 1:
+        fit = fit.members[0].fit_
+    if fit.record is None:
+        return None
+    return fit.record.known.comparison.temperature
 
 
 def _ask(calibrator: Any, name: str) -> Any:

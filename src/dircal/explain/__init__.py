@@ -12,7 +12,12 @@ from dircal.explain._record import (
     start_identity_record,
     start_record,
 )
-from dircal.explain._sentences import ClassEffect, PairEffect, TemperatureComparison
+from dircal.explain._sentences import (
+    ClassEffect,
+    PairEffect,
+    TemperatureComparison,
+    verdict,
+)
 
 __all__ = [
     "ClassEffect",
@@ -28,4 +33,5 @@ __all__ = [
     "explain_rows",
     "start_identity_record",
     "start_record",
+    "verdict",
 ]

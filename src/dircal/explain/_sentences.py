@@ -20,6 +20,7 @@ __all__ = [
     "about_temperature",
     "caution",
     "short_label",
+    "verdict",
 ]
 
 
@@ -87,10 +88,17 @@ class TemperatureComparison:
         return float(chi2.sf(max(self.likelihood_ratio, 0.0), self.additional_parameters))
 
 
-def about_confidence(temperature: float) -> str:
+def verdict(temperature: float) -> str:
+    """What the best single temperature means for the scores, in one or two words."""
     if abs(temperature - 1.0) < EXPLAIN_LIMITS.get().max_right_log_temperature:
+        return "about right"
+    return "overconfident" if temperature > 1.0 else "underconfident"
+
+
+def about_confidence(temperature: float) -> str:
+    word = verdict(temperature)
+    if word == "about right":
         return f"Confidence is about right: the best-fitting temperature is {temperature:.2f}."
-    word = "overconfident" if temperature > 1.0 else "underconfident"
     return (
         f"The classifier is {word}: the best-fitting temperature is {temperature:.2f} "
         "(1 means no change)."

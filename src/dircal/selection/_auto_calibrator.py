@@ -213,7 +213,8 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
         has a part, else a `BayesianDirichletCalibrator` that holds the average. By folds, the
         chosen calibrator, fitted on all rows.
     choice_ : str
-        Name of the most probable of the maps that have a part, or of the chosen calibrator.
+        "identity" where it stands alone, else the name of the most probable of the other maps, or
+        of the chosen calibrator.
     table_ : dict of lists
         What it was made by, one entry for each map: "calibrator", its name; "log_loss", the mean to
         be expected on new rows; "difference" from the best, and its "standard_error"; "harm", the
@@ -247,19 +248,21 @@ class AutoCalibrator(OneMapMixin, AbstractCalibrator):
 
     .. math:: \bar\theta = \sum_m p_m \hat\theta_m.
 
-    A priori the five have 1, 3, 3, 3 and 90 percent. A map that is twenty times less probable than
-    the best has no part (Occam's window), and the identity has none unless it is more probable than
-    the others together; then it stands alone. All but the identity share one temperature, and pay
-    for not knowing it. The identity is judged by the probabilities as they are: where some are
-    exactly zero, one row is imagined in which that was wrong.
+    A priori the five have 15, 3, 3, 3 and 90 parts of 114. A map that is twenty times less probable
+    than the best has no part (Occam's window), and the identity stands alone where it is more
+    probable than the others together. All but the identity share one temperature, and pay for not
+    knowing it. The identity is judged by the probabilities as they are: where some are exactly
+    zero, one row is imagined in which that was wrong.
 
-    With :math:`\bar d` the mean change of the loss by the average on the n rows of the fit,
-    counted by weight, s its standard error and :math:`\gamma` the number of parameters that the
-    rows determine, the probability of harm is
+    With :math:`p_0` the probability of the identity, :math:`\bar d` the mean change of the loss by
+    the average on the n rows of the fit, counted by weight, s its standard error and :math:`\gamma`
+    the number of parameters that the rows determine, the probability of harm is
 
-    .. math:: \Phi\left(\bar d / \sqrt{s^2 + (\gamma / n)^2}\right).
+    .. math:: p_0 + (1 - p_0) \,
+        \Phi\left(\frac{\bar d + \gamma / (2 n)}{\sqrt{s^2 + (\gamma / n)^2}}\right).
 
-    On real classifiers it is close to how often harm is done (`benchmarks/quality.md`).
+    Where the identity is right, every change does harm. Half of Akaike's correction,
+    :math:`\gamma / n`, is added to the change on the calibration rows.
 
     When not to use it: where the result must be a plain temperature or a plain Dirichlet map, name
     that calibrator; with rows that are not independent n is too large, and so is the trust in

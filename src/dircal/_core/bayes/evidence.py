@@ -25,12 +25,18 @@ is the one with the largest evidence.
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.prior import GroupedGaussianPrior
 from dircal._core.bayes.state import EvidenceState, GroupFit, least_precision
 from dircal._core.data.rows import Rows
 from dircal._core.model.objective import Evaluation
 
-__all__ = ["evidence_of_one_step", "fit_as_expected", "maximise_evidence"]
+__all__ = [
+    "evidence_of_one_step",
+    "evidence_of_rough_fit",
+    "fit_as_expected",
+    "maximise_evidence",
+]
 
 
 def maximise_evidence(
@@ -47,6 +53,18 @@ def fit_as_expected(
     """The map with the precisions of the prior."""
     state = EvidenceState(rows, prior, tol, max_iter)
     return state.with_posterior(state.finish(state.held(prior), tol))
+
+
+def evidence_of_rough_fit(
+    rows: Rows, prior: GroupedGaussianPrior, *, tol: float, max_iter: int
+) -> float:
+    """Logarithm of the evidence of the map with learned precisions, which need not be exact.
+
+    The evidence is stationary in the precisions, so that errors in them are of second order.
+    """
+    state = EvidenceState(rows, prior, tol, max_iter)
+    state.tolerance = state.inside_tolerance = BAYES_LIMITS.get().estimated_precision_tol
+    return state.finish(state.learn(prior), tol).log_evidence
 
 
 def evidence_of_one_step(rows: Rows, prior: GroupedGaussianPrior, at_centre: Evaluation) -> float:

@@ -11,9 +11,10 @@ maps but the identity share the slope of the temperature map and the price of no
 Occam factor. Maps that are twenty times less probable than the best have no part in the average
 (Occam's window; Madigan and Raftery, 1994).
 
-The identity is all or nothing: where it is more probable than the others together it stands alone,
-and elsewhere it has no part. A classifier that is exactly calibrated is an idea, not a neighbour of
-those that are nearly so, and a part of it would pull all others towards what is wrong with them.
+The identity stands alone where it is more probable than the others together, so that what is right
+already stays exactly as it is. Elsewhere it is averaged like the others: with few rows that hardly
+speak against it, the average stays near it, which costs raw classifiers nothing and halves the
+damage to calibrated ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,9 +48,11 @@ __all__ = [
     "joint_log_evidence",
 ]
 
-MODELS = {"identity": 1.0, "temperature": 3.0, "vector": 3.0, "full": 3.0, "curved": 90.0}
-"""Names, and how probable each is before any row is seen, in percent: nine in ten classifiers have
-something that only curves repair, and one in a hundred has nothing to repair."""
+MODELS = {"identity": 15.0, "temperature": 3.0, "vector": 3.0, "full": 3.0, "curved": 90.0}
+"""Names, and how probable each is before any row is seen, up to a constant: nine in ten of the maps
+that change anything are curved, and one classifier in eight has nothing to repair. That share was
+chosen on networks of at most 20 classes, raw and calibrated before: a smaller one changes
+calibrated inputs of 50 to 500 rows more often, a larger one costs raw classifiers more."""
 
 
 @dataclass
@@ -148,10 +151,10 @@ def joint_log_evidence(names: Iterable[str], log_evidence: npt.ArrayLike) -> Flo
 
 
 def _shares(probabilities: FloatArray, has_slope: npt.NDArray[np.bool_]) -> FloatArray:
-    """Parts in the average: all for the identity, or what the others have within the window."""
-    kept = probabilities * has_slope
+    """Parts in the average: all for an identity that leads, or the probabilities in the window."""
     if probabilities[~has_slope].sum() > 0.5:
         return (~has_slope).astype(np.float64)
+    kept = probabilities.copy()
     kept[BAYES_LIMITS.get().occam_window * kept < kept.max()] = 0.0
     shares: FloatArray = kept / kept.sum()
     return shares

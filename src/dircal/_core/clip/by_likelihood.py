@@ -27,7 +27,7 @@ from dircal._core.optim.temperature import TemperatureFit, fit_temperature
 from dircal._core.stats.paired import paired_from_moments
 from dircal._typing import AnyFloatArray
 
-__all__ = ["CLIPS", "LearnedClip", "learn_clip"]
+__all__ = ["CLIPS", "LearnedClip", "learn_clip", "loss_of_wrong_certainty"]
 
 CLIPS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15, TINY)
 """Candidates, from the largest down to the paper's value; finer where counts put their zeros."""
@@ -161,7 +161,7 @@ class _Grid:
         for clip in (clip for clip in clips if clip * k <= 1.0 or clip == clips[-1]):
             fit = self._fit(clip, self.tolerance * max(loss, CLIP_LIMITS.get().min_gain), start)
             loss = (1.0 - self.imagined) * fit.solution.loss
-            loss += self.imagined * _loss_of_wrong_certainty(clip, fit.slope, k)
+            loss += self.imagined * loss_of_wrong_certainty(clip, fit.slope, k)
             # Where no score lies below, all smaller clips give the same map; TINY stands for it.
             last = np.log(clip) <= self.lowest
             converged = fit.solution.status is Status.CONVERGED
@@ -211,7 +211,7 @@ def _losses(chunk: Chunk, of: TemperatureMap) -> AnyFloatArray:
     return losses.ravel()
 
 
-def _loss_of_wrong_certainty(clip: float, slope: float, n_classes: int) -> float:
+def loss_of_wrong_certainty(clip: float, slope: float, n_classes: int) -> float:
     """Loss of the temperature map on a row that gives a wrong class probability one."""
     down = slope * np.log(clip)
     return float(np.log1p((n_classes - 1) * np.exp(down)) - down)
