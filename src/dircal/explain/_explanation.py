@@ -59,7 +59,7 @@ class Explanation:
     -----
     Effects are measured on rows, not read off coefficients: an entry of the matrix that meets no
     data moves nothing. A class is overestimated if the map lowers its mean probability more than
-     the best temperature map does. The shift of a pair is the mean over its rows, the
+    the best temperature map does. The shift of a pair is the mean over its rows, the
     contested ones first of all, of
 
     .. math:: \ln\frac{\mu_j}{\mu_i} - \frac{1}{t} \ln\frac{q_j}{q_i},
