@@ -7,7 +7,11 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from dircal import BayesianDirichletCalibrator, DirichletCalibrator, TemperatureScaling
+from dircal.exceptions import SmallSampleWarning
 from dircal.maps import Affine, WithCurves
+
+# Small problems keep these tests fast; one test is about the warning.
+pytestmark = pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
 
 SINGLE_ZERO = float(np.finfo(np.float32).tiny)
 
@@ -580,3 +584,10 @@ def test_very_many_classes_have_a_diagonal_matrix(curves, make_problem):
     )
     lower, upper = fitted.predict_interval(problem.logits[:5])
     assert ((lower <= proba[:5]) & (proba[:5] <= upper)).all()
+
+
+def test_intervals_of_few_rows_warn(make_problem):
+    problem = make_problem(0, n=400, k=10)
+    fitted = BayesianDirichletCalibrator().fit(problem.proba, problem.y)
+    with pytest.warns(SmallSampleWarning, match="fitted on 400 rows.* at least 550 rows, 5 for"):
+        fitted.predict_interval(problem.proba)

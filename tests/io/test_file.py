@@ -103,6 +103,7 @@ def test_a_damaged_coefficient_of_a_curve_is_refused(damaged):
                 from_bytes(content)
 
 
+@pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
 class TestUncertainty:
     """What only intervals need is most of a file, and in it if wanted."""
 

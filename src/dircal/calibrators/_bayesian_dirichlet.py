@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dircal._core.bayes.average import average_by_evidence
 from dircal._core.bayes.evidence import fit_as_expected
 from dircal._core.bayes.features import MixedRows
+from dircal._core.bayes.limits import BAYES_LIMITS
 from dircal._core.bayes.models import ModelAverage, average_models
 from dircal._core.bayes.posterior import ExactPosterior, LowRankPosterior
 from dircal._core.bayes.state import GroupFit
@@ -24,6 +25,7 @@ from dircal.calibrators._linear_map import (
     linear_step,
 )
 from dircal.calibrators._solver_options import Clip, SolverDetails
+from dircal.exceptions import SmallSampleWarning, warn
 from dircal.maps import (
     LinearParameters,
     UniformMixture,
@@ -369,11 +371,26 @@ class BayesianDirichletCalibrator(AbstractLinearMapCalibrator):
         lower, upper : arrays of shape (n_samples, n_classes)
             Ends of the intervals around `predict_proba`; columns follow ``classes_``. The log-odds
             of each class have a normal distribution, from the curvature of the fit; temperature,
-            clip and precisions count as known.
+            clip and precisions count as known. They are meant for at least 5 rows per parameter,
+            5 k (k + 1) in all; with fewer there is a `SmallSampleWarning`.
         """
         check_is_fitted(self)
         check_number("level", level, above=0.0, below=1.0)
         fit = self.fit_
         inputs, columns = fit.check_scores(X)
+        _warn_few_rows(fit)
         factor, posterior = fit.details.row_mean_factor, fit.details.posterior
         return BayesianIntervals(fit.map_of(columns), factor, posterior).of(inputs, level)
+
+
+def _warn_few_rows(fit: Fit) -> None:
+    k, per_param = fit.map.n_classes, BAYES_LIMITS.get().min_rows_per_param
+    needed = per_param * k * (k + 1)
+    n_rows = np.inf if fit.record is None else fit.record.known.n_rows
+    if n_rows < needed:
+        warn(
+            f"This map of {k} classes was fitted on {n_rows:,.0f} rows, and its intervals cover "
+            f"less often than their level. Fit on at least {needed:,} rows, {per_param} for each "
+            "of its parameters.",
+            SmallSampleWarning,
+        )
