@@ -367,9 +367,7 @@ def test_the_source_distribution_brings_what_its_tests_read():
 
 def test_the_changelog_begins_with_what_moves():
     text = (ROOT / "CHANGELOG.md").read_text()
-    assert (
-        text.index("## Unreleased") < text.index("### Changed results") < text.index("### Added")
-    )
+    assert text.index("## Unreleased") < text.index("### Changed results") < text.index("### Added")
 
 
 def test_a_citation_names_this_version():
