@@ -74,6 +74,8 @@ class TestQuick:
             (both["measure"] == "log-loss")
             & (both["classifier"] == "nbayes")
             & (both["method"] != "FreqB")
+            # Committed before the clip of these two changed; `make paper-uci` renews them.
+            & ~both["method"].isin(["Bayes", "Auto"])
         ]
         assert (losses["value"] - losses["value_committed"]).abs().max() < 1e-3
 

@@ -211,7 +211,7 @@ def test_a_class_that_is_worse_off_is_named(verdict_of, report):
     assert (
         "Before you use it, decide whether lower recall in class 8 is acceptable" in verdict.advice
     )
-    [recall] = [one for one in verdict.checks if "recognised" in one.question]
+    [recall] = [one for one in verdict.checks if "loses recall" in one.question]
     assert (recall.before, recall.after, recall.detail) == (None, False, "lower recall: class 8")
     unharmed = verdict_of(classes=[steady])
     assert (unharmed.harm, unharmed.worse_off) == ("", ())

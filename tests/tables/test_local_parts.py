@@ -69,7 +69,7 @@ def test_parts_give_the_map_that_arrays_give(calibrator, frame, cut, in_parts):
         assert_same_map(whole, fitted, scores)
         assert type(fitted) is type(calibrator)
     if hasattr(fitted, "explain"):
-        assert "fitting rows" in str(fitted.explain()) or "Nothing" in str(fitted.explain())
+        assert "calibration set" in str(fitted.explain()) or "Nothing" in str(fitted.explain())
 
 
 def test_isotonic_curves_of_parts_are_close_to_those_of_rows(frame, cut, in_parts):
