@@ -30,8 +30,7 @@ class MonitorLimits:
     min_group_rows: int = 30
     # A smaller p-value of an assumption of label shift causes a warning.
     assumption_alpha: float = 0.01
-    # Old rows of the rarest class from which intervals of class frequencies are valid
-    # (`tests/long/test_prior_shift.py`).
+    # Old rows of the rarest class below which `adapt` warns: a cautious choice, not measured.
     min_class_rows: float = 20.0
     # A smaller p-value is reported as a finding.
     alpha: float = 0.05
