@@ -207,6 +207,7 @@ class TestByEvidence:
         auto = AutoCalibrator(classes=range(401)).fit(problem.proba, problem.y)
         assert auto.table_["calibrator"] == ["identity", "temperature", "vector", "curved"]
 
+    @pytest.mark.filterwarnings("ignore::dircal.exceptions.SmallSampleWarning")
     @pytest.mark.parametrize("k", [4, 30])
     def test_intervals_of_the_average(self, k, make_problem):
         problem = make_problem(1, n=300, k=k)
