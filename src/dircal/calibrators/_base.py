@@ -143,8 +143,7 @@ class AbstractCalibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         """Calibrated probabilities as NumPy has them."""
         if "fit_" not in vars(self):
             check_is_fitted(self)
-        inputs, column_classes = self.fit_.check_scores(X)
-        return self.fit_.map_of(column_classes)(inputs)
+        return self.fit_.calibrate(X)
 
     def predict(self, X: ArrayLike) -> LabelArray:
         """Most probable label of each row after calibration.

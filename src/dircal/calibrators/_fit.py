@@ -166,8 +166,12 @@ class Fit:
             feature_names=columns.feature_names,
             # Of the fit, whatever the parameter of the estimator is by now.
             input_scale=self.map.input_scale,
-            arguments=columns.arguments,
         )
+
+    def calibrate(self, X: ArrayLike) -> FloatArray:
+        """Return probabilities (n, k) of new rows."""
+        inputs, column_classes = self.check_scores(X)
+        return self.map_of(column_classes)(inputs)
 
     def scores_by_class(self, inputs: npt.NDArray[Any], column_classes: LabelArray) -> FloatArray:
         """Return the scores (n, k) of checked rows, in the order of the classes."""

@@ -99,7 +99,7 @@ def realised_cost(
     its ends are the expected costs under the two tilts t at which the realised cost is in a tail.
     With one probability for all rows and two costs it is the exact binomial interval, so it does
     not need events: without one in 100 rows, a cost of 100 has an interval up to 3.62. The p-value
-    is the larger one of both.
+    is the larger of the two.
 
     In simulations, correct probabilities were reported as misleading in 0 % to 4.3 % of the samples
     at level 0.95, with up to 10 expected events in at most 1.1 %.

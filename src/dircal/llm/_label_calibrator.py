@@ -65,10 +65,6 @@ class LabelMethod(AbstractScoreMethod):
     name: ClassVar[str] = "LabelCalibrator"
     details: ClassVar[type] = LabelDetails
 
-    def with_prompts(self, prompts: Prompts) -> Self:
-        """Return the same method for rows of these prompts."""
-        return replace(self, prompts=prompts)
-
     def check(self) -> None:
         """Raise a ValueError about the first invalid parameter."""
         super().check()
@@ -109,7 +105,7 @@ class LabelMethod(AbstractScoreMethod):
         calibrator: AbstractCalibrator = found
         if prompts.labelled is not None:
             grouped = GroupedCalibrator(AutoCalibrator())
-            method = grouped.method().with_groups(prompts.labelled)
+            method = replace(grouped.method(), groups=prompts.labelled)
             calibrator = with_fit(grouped, method.fit(inner))
         columns = FitColumns.of(rows)
         return Fit(
@@ -291,7 +287,7 @@ class LabelCalibrator(AbstractCalibrator):
             The fitted calibrator.
         """
         scores, prompts = check_prompts(X, groups, unlabelled, unlabelled_groups)
-        method = self.method().with_prompts(prompts)
+        method = replace(self.method(), prompts=prompts)
         fit_arrays(self, method, scores, y, sample_weight, counts=counts)
         warn_of_same_texts(y, prompts)
         return self

@@ -58,7 +58,7 @@ class AbstractMetaMethod(AbstractMethod):
     @property
     def input_scale(self) -> InputScale:  # type: ignore[override]
         """Scale that the calibrator inside reads."""
-        return self.inner.input_scale
+        return self.template.input_scale  # type: ignore[no-any-return]
 
     @property
     def labels_of_columns(self) -> Iterable[Any] | None:

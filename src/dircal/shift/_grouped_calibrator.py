@@ -46,10 +46,6 @@ class GroupedMethod(AbstractAdaptedMethod):
     name: ClassVar[str] = "GroupedCalibrator"
     details: ClassVar[type] = GroupDetails
 
-    def with_groups(self, groups: Sequence[Any] | None) -> Self:
-        """Return the same method for rows of these groups."""
-        return replace(self, groups=groups)
-
     def learn(self, rows: LabelledRows) -> Fit:
         """Find the common map of these rows, and one for each group."""
         data = rows.in_memory
@@ -195,7 +191,7 @@ class GroupedCalibrator(AbstractAdapted):
         """
         scores, of_rows = groups_of_fit(X, groups)
         fit_arrays(
-            self, self.method().with_groups(of_rows), scores, y, sample_weight, counts=counts
+            self, replace(self.method(), groups=of_rows), scores, y, sample_weight, counts=counts
         )
         return self
 

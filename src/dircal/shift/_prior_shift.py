@@ -262,8 +262,7 @@ class PriorShift(AbstractAdapted):
         # Given old frequencies state what probabilities go with.
         centring = Centring.of(table if self.old_priors is None else None, len(old))
         if X_new is not None:
-            inputs, columns = base.fit_.check_scores(X_new)
-            proba = base.fit_.map_of(columns)(inputs)
+            proba = base.fit_.calibrate(X_new)
             new, shift = find_label_shift(proba, old, n_old, table, centring, self.level)
         elif self.priors is None:
             raise ValueError(

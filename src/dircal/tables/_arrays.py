@@ -101,7 +101,6 @@ def check_scores(
     n_features: int,
     feature_names: LabelArray | None,
     input_scale: InputScale,
-    arguments: Arguments = FITTING,
 ) -> tuple[npt.NDArray[Any], LabelArray]:
     """Rows to calibrate, and the label of each of their columns."""
     inputs, names = as_matrix(as_column(X) if n_features == 1 else X)
@@ -128,9 +127,10 @@ def check_probabilities(
     name: str, value: ArrayLike, n_classes: int | None = None
 ) -> npt.NDArray[Any]:
     """Rows of probabilities for what reads nothing else, of any number of classes or of so many."""
-    if n_classes in (None, 2):
-        value = both_columns(name, value)
+    value = as_column(value, name) if n_classes in (None, 2) else value
     inputs, _ = as_matrix(value, name)
+    if inputs.shape[1] == 1 and n_classes in (None, 2):
+        inputs = two_columns(inputs, None, "probability", replace(MEASURING, scores=name))
     if n_classes is not None and inputs.shape[1] != n_classes:
         raise ValueError(
             f"`{name}` has {inputs.shape[1]} columns, but the map has {n_classes} classes. "

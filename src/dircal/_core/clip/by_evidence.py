@@ -9,7 +9,7 @@ pay for its tiny slope.
 Exact zeros have no logarithm, and rows in which zero was never the true class cannot distinguish
 "rare" from "impossible". So one more row is imagined in which a wrong class has probability one,
 as in `learn_clip`: by its temperature map it costs about :math:`s \, |\ln c|` nats. Values above
-zero are used as they are unless a clip leads by three nats.
+zero are used unchanged unless a clip leads by three nats.
 """
 
 from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ class _Candidates:
     def best(self) -> int:
         """Number of the clip with the largest evidence.
 
-        Values above zero are used as they are unless that clip is clearly ahead of the smallest.
+        Values above zero are used unchanged unless that clip is clearly ahead of the smallest.
         """
         lead = 0.0 if self.has_zeros else CLIP_LIMITS.get().min_log_evidence_lead
         by_one_step, of_centres = self._guesses()
